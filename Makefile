@@ -1,0 +1,161 @@
+# make help says what there is. Everything is installed below .venv and .deps; nothing needs root.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := help
+
+BUILD := build
+PYTHON := .venv/bin/python
+JOBS ?= $(shell nproc)
+ENV := tools/setup/env.sh
+VENV_STAMP := .venv/.stamps
+DEPS_STAMP := .deps/.stamps
+
+GO_DIR := bindings/go/stator
+JAVA_DIR := bindings/java
+PYTHON_DIR := bindings/python
+# Offline once Maven has fetched what the poms name, and as long as its repository is still there.
+MVN = mvn -B -f $(JAVA_DIR) $(if $(wildcard $(HOME)/.m2/repository/net/java/dev/jna),$(shell test -n "$$(find $(DEPS_STAMP)/$(1) -newer $(JAVA_DIR)/pom.xml 2>/dev/null)" && echo -o))
+
+HEADERS := $(wildcard capi/include/stator/*.h)
+JAVA_SOURCES = $(shell find $(JAVA_DIR) -name pom.xml -o -path '*/src/main/*' -type f 2>/dev/null)
+PYTHON_SOURCES = $(shell find $(PYTHON_DIR) -name '*.toml' -o -name 'setup.*' -o -name '*build*.py' -o -name '*.h' 2>/dev/null | grep -v '/build/')
+
+.PHONY: help
+help: ## Show this help
+	@echo "Stator: a runtime for PyTorch models behind a C ABI. Targets:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo "STATOR_TORCH_HOME=<torch folder> names the LibTorch to use; else the active Python's, else one in .venv."
+
+# Set-up ------------------------------------------------------------------------------------------------------------
+
+.PHONY: tools libtorch
+tools:
+	@tools/setup/need.sh gcc g++ cmake ninja pkg-config python3 go java javac mvn flock dpkg-deb apt-get readelf
+
+$(DEPS_STAMP)/debs: tools/setup/debs.sh
+	tools/setup/debs.sh
+
+libtorch:
+	@tools/setup/libtorch.sh
+
+$(VENV_STAMP)/build $(VENV_STAMP)/test $(VENV_STAMP)/lint: $(VENV_STAMP)/%: requirements/%.txt
+	tools/setup/venv.sh $*
+
+$(VENV_STAMP)/demo: examples/vad/requirements.txt
+	tools/setup/venv.sh demo
+
+$(DEPS_STAMP)/go: $(wildcard $(GO_DIR)/go.mod $(GO_DIR)/go.sum)
+	cd $(GO_DIR) && GOTOOLCHAIN=local go mod download
+	mkdir -p $(@D) && touch $@
+
+# Build -------------------------------------------------------------------------------------------------------------
+
+.PHONY: build native java go python models
+build: native java go python ## Build the libraries, the command, and the Java, Go and Python bindings
+
+native: tools libtorch $(DEPS_STAMP)/debs ## Build the C and C++ part into build/
+	@tools/setup/native.sh default $(BUILD) $(JOBS)
+	@for file in lib/libstator.so lib/libstator_torch*.so bin/stator tests/make_models; do \
+	  ls $(BUILD)/$$file > /dev/null 2>&1 || { echo "the build left no $(BUILD)/$$file" >&2; exit 1; }; done
+
+java: $(JAVA_DIR)/target/.built
+$(JAVA_DIR)/target/.built: $(HEADERS) $(JAVA_SOURCES) | native
+	$(ENV) $(call MVN,maven-package) -q package -DskipTests
+	ls $(JAVA_DIR)/target/*.jar > /dev/null
+	mkdir -p $(DEPS_STAMP) && touch $(DEPS_STAMP)/maven-package $@
+
+go: native $(DEPS_STAMP)/go
+	cd $(GO_DIR) && ../../../$(ENV) go build ./...
+
+python: $(VENV_STAMP)/stator
+$(VENV_STAMP)/stator: $(VENV_STAMP)/build $(HEADERS) $(PYTHON_SOURCES) | native
+	$(ENV) $(PYTHON) -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e $(PYTHON_DIR)
+	$(ENV) $(PYTHON) -c "import stator"
+	touch $@
+
+models: $(BUILD)/models/.made
+$(BUILD)/models/.made: $(BUILD)/tests/make_models
+	$(ENV) $(BUILD)/tests/make_models $(BUILD)/models
+	touch $@
+$(BUILD)/tests/make_models: | native ;
+
+# Run ---------------------------------------------------------------------------------------------------------------
+
+.PHONY: demo test test-c test-python test-go test-java bench
+demo: build $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
+	$(ENV) examples/vad/run.sh
+
+test: build $(VENV_STAMP)/test models ## Run every test: C and C++, Python, Go, Java
+	@failed=; \
+	for suite in test-c test-python test-go test-java; do \
+	  echo "== $$suite"; $(MAKE) $$suite || failed="$$failed $$suite"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
+
+test-c: native ## Only the tests of C and C++
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
+
+test-python: native python $(VENV_STAMP)/test models ## Only the tests of the Python binding
+	$(ENV) $(PYTHON) -m pytest bindings/python/tests tests/conformance tests/cli
+
+test-go: native go models ## Only the tests of the Go binding
+	cd $(GO_DIR) && ../../../$(ENV) go vet ./...
+	cd $(GO_DIR) && ../../../$(ENV) go test -count=1 ./...
+
+test-java: native java models ## Only the tests of the Java binding
+	$(ENV) $(call MVN,maven-test) test
+	@mkdir -p $(DEPS_STAMP) && touch $(DEPS_STAMP)/maven-test
+
+bench: native models ## Benchmarks, with LibTorch beside them
+	@ls $(BUILD)/bin/stator_bench_* > /dev/null
+	@for program in $(BUILD)/bin/stator_bench_*; do \
+	  echo "== $${program##*/}"; $(ENV) $$program; done
+
+# Checks ------------------------------------------------------------------------------------------------------------
+
+.PHONY: check-abi abi-record sanitize sanitize-go tsan fmt lint
+# Sanitizers of GCC 12 cannot place their shadow memory where the kernel randomizes with more than 28 bits.
+FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+check-abi: native $(VENV_STAMP)/build ## Compare header, symbol maps, libraries, bindings and the ABI record
+	$(ENV) $(PYTHON) tools/abi.py --check
+	$(ENV) $(PYTHON) tools/abi.py --abidiff
+
+abi-record: native $(VENV_STAMP)/build ## Write the ABI record anew, for a change that is meant
+	$(ENV) $(PYTHON) tools/abi.py
+	$(ENV) $(PYTHON) tools/abi.py --abidiff --write
+
+sanitize: tools libtorch $(DEPS_STAMP)/debs ## Quick tests of C and C++ under ASan, LSan and UBSan
+	@tools/setup/native.sh asan $(BUILD)/asan $(JOBS)
+	$(FIXED_ADDRESSES) ctest --test-dir $(BUILD)/asan --output-on-failure --no-tests=error -j $(JOBS) -L quick
+
+sanitize-go: sanitize $(DEPS_STAMP)/go ## The Go binding's tests against the same sanitizer build
+	cd $(GO_DIR) && $(FIXED_ADDRESSES) ../../../$(ENV) --build $(CURDIR)/$(BUILD)/asan go test -asan -count=1 ./...
+
+tsan: tools libtorch $(DEPS_STAMP)/debs ## Tests with threads under TSan
+	@tools/setup/native.sh tsan $(BUILD)/tsan $(JOBS)
+	$(FIXED_ADDRESSES) ctest --test-dir $(BUILD)/tsan --output-on-failure --no-tests=error -j $(JOBS) -L threads
+
+FORMATTED = $(shell find capi cpp cli tests examples bindings -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null | grep -v -e /target/ -e /build/)
+fmt: $(VENV_STAMP)/lint ## Format C, C++, Go and Python
+	.venv/bin/clang-format -i $(FORMATTED)
+	gofmt -w $(GO_DIR)
+	.venv/bin/ruff format bindings/python tools tests
+
+lint: native $(VENV_STAMP)/lint ## Check format, then clang-tidy, go vet and ruff
+	.venv/bin/clang-format --dry-run -Werror $(FORMATTED)
+	test -z "$$(gofmt -l $(GO_DIR) | tee /dev/stderr)"
+	.venv/bin/ruff check bindings/python tools tests
+	cd $(GO_DIR) && ../../../$(ENV) go vet ./...
+	tools/setup/tidy.sh $(BUILD)
+
+clean: ## Remove what was built
+	rm -rf $(BUILD) $(JAVA_DIR)/target $(VENV_STAMP)/stator
+
+distclean: clean ## Remove what was installed as well
+	rm -rf .venv .deps
+.PHONY: clean distclean

@@ -1,0 +1,434 @@
+package stator_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stator-runtime/stator/bindings/go/stator"
+)
+
+// The table that all languages run, and its format: tests/conformance/README.md.
+const tableFile = "../../../tests/conformance/cases.json"
+
+type table struct {
+	Format     int
+	Tolerances map[string][2]float64
+	Signatures []struct {
+		Model, Method string
+		Inputs        []stator.InputInfo
+		Outputs       int
+	}
+	Cases []tableCase
+}
+
+type tableCase struct {
+	Name, Model string
+	Options     map[string]string
+	Error       *tableError
+	Steps       []tableStep
+	Bindable    bool
+}
+
+type tableStep struct {
+	Method  string
+	Args    []tableValue
+	Kwargs  []pair[string, tableValue]
+	Result  *tableValue
+	Error   *tableError
+	Written []pair[int, tableValue]
+}
+
+type tableError struct {
+	Codes, Message, Argument, Operator, Source []string
+}
+
+type tableValue struct {
+	None   bool
+	Bool   *bool
+	Int    *int64
+	Float  *num
+	Str    *string
+	Tensor *tableTensor
+	List   *[]tableValue
+	Tuple  *[]tableValue
+	Names  []string
+	Dict   *[]pair[tableValue, tableValue]
+}
+
+type tableTensor struct {
+	DType          string
+	Shape, Strides []int64
+	Data           []num
+}
+
+// num is a JSON number, or a text that names one.
+type num string
+
+func (n *num) UnmarshalJSON(data []byte) error {
+	*n = num(strings.Trim(string(data), `"`))
+	return nil
+}
+
+func (n num) float() float64 { return must(strconv.ParseFloat(string(n), 64)) }
+func (n num) int() int64     { return must(strconv.ParseInt(string(n), 10, 64)) }
+
+// pair is a JSON list of two.
+type pair[A, B any] struct {
+	a A
+	b B
+}
+
+func (p *pair[A, B]) UnmarshalJSON(data []byte) error {
+	both := []any{&p.a, &p.b}
+	if err := json.Unmarshal(data, &both); err != nil {
+		return err
+	}
+	if len(both) != 2 {
+		return fmt.Errorf("%s is no pair", data)
+	}
+	return nil
+}
+
+func readTable(t *testing.T) *table {
+	t.Helper()
+	found := &table{}
+	decoder := json.NewDecoder(strings.NewReader(string(must(os.ReadFile(tableFile)))))
+	decoder.DisallowUnknownFields()
+	ok(t, decoder.Decode(found))
+	if found.Format != 1 || len(found.Cases) == 0 || len(found.Signatures) == 0 {
+		t.Fatalf("the table has format %d, %d cases and %d signatures", found.Format, len(found.Cases), len(found.Signatures))
+	}
+	return found
+}
+
+func TestConformance(t *testing.T) {
+	table := readTable(t)
+	for _, s := range table.Signatures {
+		t.Run("signature/"+s.Model+"/"+s.Method, func(t *testing.T) {
+			method, err := load(t, s.Model).Method(s.Method)
+			ok(t, err)
+			wantValues(t, method.Inputs(), s.Inputs)
+			if method.OutputCount() != s.Outputs {
+				t.Errorf("%d outputs, want %d", method.OutputCount(), s.Outputs)
+			}
+		})
+	}
+	for _, c := range table.Cases {
+		t.Run(c.Name, func(t *testing.T) { table.run(t, c) })
+	}
+}
+
+func (table *table) run(t *testing.T, c tableCase) {
+	noLeaks(t)
+	var options []stator.Option
+	for key, value := range c.Options {
+		options = append(options, stator.WithOption(key, value))
+	}
+	module, err := stator.Load(filepath.Join(models, c.Model), options...)
+	if c.Error != nil {
+		_ = module.Close()
+		ok(t, c.Error.compare(err))
+		return
+	}
+	ok(t, err)
+	defer module.Close()
+
+	ways := map[string]way{"call": callWay}
+	if c.Bindable {
+		ways["bind"] = bindWay
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			rt, err := module.NewRuntime()
+			ok(t, err)
+			defer rt.Close()
+			arena, err := module.NewArena()
+			ok(t, err)
+			defer arena.Close()
+			for i, step := range c.Steps {
+				if err := table.step(module, rt, arena, step, way, name == "bind"); err != nil {
+					t.Errorf("step %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+type way func(rt *stator.Runtime, method *stator.Method, args []any, kwargs map[string]any, arena *stator.Arena) (any, error)
+
+func callWay(rt *stator.Runtime, method *stator.Method, args []any, kwargs map[string]any, arena *stator.Arena) (any, error) {
+	return rt.Call(method, args, kwargs, arena)
+}
+
+func bindWay(rt *stator.Runtime, method *stator.Method, args []any, _ map[string]any, arena *stator.Arena) (any, error) {
+	if err := rt.Unbind(method); err != nil {
+		return nil, err
+	}
+	for i, arg := range args {
+		var err error
+		if tensor, is := arg.(*stator.Tensor); is {
+			err = rt.BindTensor(method, i, tensor)
+		} else {
+			err = rt.BindValue(method, i, arg)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := rt.Run(method, arena); err != nil {
+		return nil, err
+	}
+	return arena.Result()
+}
+
+func (table *table) step(module *stator.Module, rt *stator.Runtime, arena *stator.Arena, step tableStep, way way, bound bool) error {
+	var args []any
+	for _, arg := range step.Args {
+		args = append(args, arg.value())
+	}
+	kwargs := map[string]any{}
+	for _, pair := range step.Kwargs {
+		kwargs[pair.a] = pair.b.value()
+	}
+	method, err := module.Method(step.Method)
+	var result any
+	if err == nil {
+		result, err = way(rt, method, args, kwargs, arena)
+	}
+	if step.Error != nil {
+		return step.Error.compare(err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := table.compare(result, *step.Result, "result"); err != nil {
+		return err
+	}
+	for _, pair := range step.Written {
+		if !bound {
+			break
+		}
+		if err := table.compare(args[pair.a], pair.b, fmt.Sprintf("argument %d", pair.a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (want *tableError) compare(err error) error {
+	if err == nil {
+		return fmt.Errorf("no error, want %v", want.Codes)
+	}
+	var e *stator.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("%v is of another type", err)
+	}
+	if !slices.Contains(want.Codes, e.Code.Name()) {
+		return fmt.Errorf("got %v, want one of %v", err, want.Codes)
+	}
+	for part, texts := range map[string][]string{e.Message: want.Message, e.Argument: want.Argument, e.Operator: want.Operator, e.Source: want.Source} {
+		for _, text := range texts {
+			if !strings.Contains(part, text) {
+				return fmt.Errorf("%q does not say %q (%+v)", part, text, e)
+			}
+		}
+	}
+	return nil
+}
+
+// value makes Go's value.
+func (v tableValue) value() any {
+	switch {
+	case v.Bool != nil:
+		return *v.Bool
+	case v.Int != nil:
+		return *v.Int
+	case v.Float != nil:
+		return v.Float.float()
+	case v.Str != nil:
+		return *v.Str
+	case v.Tensor != nil:
+		return v.Tensor.value()
+	case v.List != nil:
+		return values(*v.List)
+	case v.Tuple != nil && v.Names != nil:
+		return stator.NamedTuple{Names: v.Names, Items: values(*v.Tuple)}
+	case v.Tuple != nil:
+		return stator.Tuple(values(*v.Tuple))
+	case v.Dict != nil:
+		dict := &stator.Dict{}
+		for _, pair := range *v.Dict {
+			dict.Keys = append(dict.Keys, pair.a.value())
+			dict.Items = append(dict.Items, pair.b.value())
+		}
+		return dict
+	default:
+		return nil
+	}
+}
+
+func values(list []tableValue) []any {
+	made := make([]any, len(list))
+	for i, v := range list {
+		made[i] = v.value()
+	}
+	return made
+}
+
+func (t *tableTensor) value() *stator.Tensor {
+	switch t.DType {
+	case "float32":
+		return lay(t, func(n num) float32 { return float32(n.float()) })
+	case "float64":
+		return lay(t, num.float)
+	case "bfloat16":
+		return lay(t, func(n num) stator.BHalf { return stator.BHalf(math.Float32bits(float32(n.float())) >> 16) })
+	case "int64":
+		return lay(t, num.int)
+	case "int32":
+		return lay(t, func(n num) int32 { return int32(n.int()) })
+	case "uint8":
+		return lay(t, func(n num) uint8 { return uint8(n.int()) })
+	case "bool":
+		return lay(t, func(n num) bool { return n.int() != 0 })
+	}
+	panic("the table has a new dtype: " + t.DType)
+}
+
+// lay puts the elements, which come in row-major order, where the strides say.
+func lay[T stator.Element](t *tableTensor, convert func(num) T) *stator.Tensor {
+	strides := t.steps()
+	length := 1
+	for d, size := range t.Shape {
+		if size == 0 {
+			return must(stator.NewTensor([]T{}, t.Shape...))
+		}
+		length += int((size - 1) * strides[d])
+	}
+	data := make([]T, length)
+	for i, n := range t.Data {
+		at := int64(0)
+		for rest, d := int64(i), len(t.Shape)-1; d >= 0; d-- {
+			at += rest % t.Shape[d] * strides[d]
+			rest /= t.Shape[d]
+		}
+		data[at] = convert(n)
+	}
+	return must(stator.NewStridedTensor(data, t.Shape, strides))
+}
+
+func (t *tableTensor) steps() []int64 {
+	if t.Strides != nil || len(t.Shape) == 0 {
+		return t.Strides
+	}
+	strides := make([]int64, len(t.Shape))
+	for d, step := len(t.Shape)-1, int64(1); d >= 0; d-- {
+		strides[d] = step
+		step *= max(t.Shape[d], 1)
+	}
+	return strides
+}
+
+// compare says where a result differs.
+func (table *table) compare(got any, want tableValue, place string) error {
+	if got, is := got.(*stator.Tensor); is && want.Tensor != nil {
+		return table.compareTensors(got, want.Tensor, place)
+	}
+	if got, is := got.([]any); is && want.List != nil {
+		return table.compareAll(got, *want.List, place)
+	}
+	if got, is := got.(stator.Tuple); is && want.Tuple != nil && want.Names == nil {
+		return table.compareAll(got, *want.Tuple, place)
+	}
+	if got, is := got.(stator.NamedTuple); is && want.Tuple != nil && slices.Equal(got.Names, want.Names) {
+		return table.compareAll(got.Items, *want.Tuple, place)
+	}
+	if got, is := got.(*stator.Dict); is && want.Dict != nil {
+		var keys, items []tableValue
+		for _, pair := range *want.Dict {
+			keys, items = append(keys, pair.a), append(items, pair.b)
+		}
+		return errors.Join(table.compareAll(got.Keys, keys, place+"'s keys"), table.compareAll(got.Items, items, place))
+	}
+	if got, is := got.(float64); is && want.Float != nil && table.close(got, want.Float.float(), "float64") {
+		return nil
+	}
+	if want.Float == nil && want.Tensor == nil && want.List == nil && want.Tuple == nil && want.Dict == nil && got == want.value() {
+		return nil
+	}
+	return fmt.Errorf("%s: got %T %v, want %+v", place, got, got, want.value())
+}
+
+func (table *table) compareAll(got []any, want []tableValue, place string) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("%s: got %d items, want %d", place, len(got), len(want))
+	}
+	for i := range got {
+		if err := table.compare(got[i], want[i], fmt.Sprintf("%s[%d]", place, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (table *table) compareTensors(got *stator.Tensor, want *tableTensor, place string) error {
+	if got.DType().String() != want.DType || !slices.Equal(got.Shape(), want.Shape) {
+		return fmt.Errorf("%s: got %v%v, want %v%v", place, got.DType(), got.Shape(), want.DType, want.Shape)
+	}
+	for d, stride := range want.steps() {
+		if want.Shape[d] > 1 && len(want.Data) > 0 && got.Strides()[d] != stride {
+			return fmt.Errorf("%s: got strides %v, want %v", place, got.Strides(), want.steps())
+		}
+	}
+	for i, number := range numbers(got) {
+		expected := want.Data[i].float()
+		if !table.close(number, expected, want.DType) {
+			return fmt.Errorf("%s: element %d is %v, want %v", place, i, number, expected)
+		}
+	}
+	return nil
+}
+
+// numbers gives the elements in row-major order.
+func numbers(t *stator.Tensor) []float64 {
+	switch t.DType() {
+	case stator.Float32:
+		return convert(t, func(x float32) float64 { return float64(x) })
+	case stator.Float64:
+		return convert(t, func(x float64) float64 { return x })
+	case stator.BFloat16:
+		return convert(t, func(x stator.BHalf) float64 { return float64(math.Float32frombits(uint32(x) << 16)) })
+	case stator.Int64:
+		return convert(t, func(x int64) float64 { return float64(x) })
+	case stator.Int32:
+		return convert(t, func(x int32) float64 { return float64(x) })
+	case stator.UInt8:
+		return convert(t, func(x uint8) float64 { return float64(x) })
+	default:
+		return convert(t, func(x bool) float64 { return map[bool]float64{true: 1}[x] })
+	}
+}
+
+func convert[T stator.Element](t *stator.Tensor, to func(T) float64) []float64 {
+	var made []float64
+	for _, x := range must(stator.Values[T](t)) {
+		made = append(made, to(x))
+	}
+	return made
+}
+
+func (table *table) close(got, want float64, dtype string) bool {
+	if got == want || math.IsNaN(got) && math.IsNaN(want) {
+		return true
+	}
+	t, floating := table.Tolerances[dtype]
+	return floating && !math.IsInf(want, 0) && math.Abs(got-want) <= t[1]+t[0]*math.Abs(want)
+}

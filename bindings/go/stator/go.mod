@@ -1,0 +1,3 @@
+module github.com/stator-runtime/stator/bindings/go/stator
+
+go 1.24

@@ -1,0 +1,6 @@
+/** Runs trained PyTorch models on CPUs. */
+module io.github.statorruntime {
+  requires com.sun.jna;
+
+  exports io.github.statorruntime;
+}

@@ -1,0 +1,151 @@
+#include "describe.h"
+
+#include <ATen/Version.h>
+#include <ATen/cpu/Utils.h>
+#include <torch/headeronly/version.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "front/services.h"
+#include "graph/printer.h"
+#include "memory/storage_groups.h"
+
+namespace stator::capi {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string python_literal(const c10::IValue& value) {
+  std::ostringstream out;
+  value.repr(out, [](std::ostream& stream, const c10::IValue& inner) {
+    stream << inner.tagKind();
+    return true;
+  });
+  return out.str();
+}
+
+Json describe_input(const StaticMethod& method, int32_t index) {
+  const Parameter& parameter = method.parameters()[index];
+  Json out{{"name", parameter.name}, {"type", parameter.type->annotation_str()}};
+  if (parameter.default_value) out["default"] = python_literal(*parameter.default_value);
+  if (const TensorSpec* spec = method.spec(index)) {
+    if (spec->dtype) out["dtype"] = dtype_name(*spec->dtype);
+    if (spec->shape) {
+      Json shape = Json::array();
+      for (int64_t size : *spec->shape) shape.push_back(size < 0 ? Json() : Json(size));
+      out["shape"] = shape;
+    }
+  }
+  out["written"] = method.writes_input(index);
+  return out;
+}
+
+Json describe_outputs(const c10::TypePtr& type) {
+  Json out = Json::array();
+  if (!type) return out;
+  const auto* tuple = type->castRaw<c10::TupleType>();
+  if (!tuple) {
+    out.push_back({{"type", type->annotation_str()}});
+    return out;
+  }
+  for (size_t i = 0; i < tuple->elements().size(); ++i) {
+    Json entry{{"type", tuple->elements()[i]->annotation_str()}};
+    if (tuple->schema()) entry["name"] = tuple->schema()->arguments()[i].name();
+    out.push_back(entry);
+  }
+  return out;
+}
+
+Json describe_method(const StaticMethod& method) {
+  Json inputs = Json::array();
+  for (size_t i = 0; i < method.parameters().size(); ++i) inputs.push_back(describe_input(method, static_cast<int32_t>(i)));
+  Json out{{"name", method.name()}, {"inputs", inputs}, {"outputs", describe_outputs(method.result())}, {"output_count", method.output_count()}};
+  try {
+    method.plan();
+  } catch (const Error& error) {
+    out["unsupported"] = error.message;
+  }
+  return out;
+}
+
+const char* kind_name(const PlanNode& node) {
+  if (node.control) return "control";
+  switch (node.implementation.kind) {
+    case ImplKind::kOut:
+      return "out";
+    case ImplKind::kNative:
+      return "native";
+    case ImplKind::kFallback:
+      return "fallback";
+  }
+  return "";
+}
+
+std::string value_name(const Value* value) { return "%" + (value->name.empty() ? std::to_string(value->id) : value->name); }
+
+Json value_names(const std::vector<Value*>& values) {
+  Json out = Json::array();
+  for (const Value* value : values) out.push_back(value_name(value));
+  return out;
+}
+
+}  // namespace
+
+std::string describe_module(const StaticModule& module) {
+  Json state = Json::array();
+  for (const StateSlot& slot : module.state_slots()) state.push_back({{"name", slot.name}, {"type", slot.type->annotation_str()}});
+  Json methods = Json::array();
+  for (const auto& method : module.methods()) methods.push_back(describe_method(*method));
+  Json out{{"format", module.format()}, {"training", module.training()}, {"weights_bytes", module.weight_bytes()}, {"state", state}, {"methods", methods}};
+  return out.dump(2);
+}
+
+std::string describe_plan(const StaticMethod& method) {
+  const Plan& plan = method.plan();
+  Json nodes = Json::array();
+  for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    const PlanNode& node = plan.nodes[i];
+    nodes.push_back({{"node", std::to_string(i)},
+                     {"operator", node.node->display_name()},
+                     {"kind", kind_name(node)},
+                     {"why", node.implementation.reason},
+                     {"source", node.node->source.str()},
+                     {"depth", node.depth},
+                     {"inputs", value_names(node.node->inputs)},
+                     {"outputs", value_names(node.node->outputs)}});
+  }
+  Json buffers = Json::array();
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    buffers.push_back({{"value", value_name(tensor.value)},
+                       {"place", tensor.place == Place::kWorkspace ? "workspace" : "arena"},
+                       {"first", tensor.lifetime.first},
+                       {"last", tensor.lifetime.last},
+                       {"group", tensor.group},
+                       {"bytes", plan.observed[i].load(std::memory_order_relaxed)}});
+  }
+  Json out{{"method", method.name()},
+           {"plan", "dynamic"},
+           {"memory_planner", plan.planner == PlannerKind::kStandard ? "standard" : "naive"},
+           {"nodes", nodes},
+           {"buffers", buffers},
+           {"workspace_bytes", plan.layout(Place::kWorkspace).bytes},
+           {"output_bytes", plan.layout(Place::kArena).bytes}};
+  return out.dump(2);
+}
+
+std::string describe_build() {
+  const stator_front_services& front = *stator_core_services();
+  std::string loaded = std::to_string(front.torch_version[0]) + "." + std::to_string(front.torch_version[1]) + "." + std::to_string(front.torch_version[2]);
+  Json out{{"stator", front.version},
+           {"abi", std::to_string(STATOR_ABI_MAJOR) + "." + std::to_string(STATOR_ABI_MINOR)},
+           {"torch_built", std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + "." + std::to_string(TORCH_VERSION_PATCH)},
+           {"torch_loaded", loaded},
+           {"torch_path", front.torch_path},
+           {"cpu_capability", at::get_cpu_capability()},
+           {"compiler", __VERSION__}};
+  return out.dump(2);
+}
+
+}  // namespace stator::capi

@@ -1,0 +1,140 @@
+#include "options.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+#include "graph/error.h"
+
+namespace stator::capi {
+namespace {
+
+enum Call : unsigned { kLoad = 1, kRuntime = 2, kPool = 4 };
+
+struct Key {
+  std::string_view name;
+  size_t type;  // index in Setting
+  unsigned calls;
+};
+
+constexpr size_t kInt = 0;
+constexpr size_t kString = 2;
+constexpr std::array<const char*, 3> kTypeNames{"a whole number (stator_options_set_int)", "a real number (stator_options_set_double)", "a text (stator_options_set_str)"};
+
+constexpr std::array<Key, 7> kKeys{{
+    {"weights", kString, kLoad},
+    {"signature", kString, kLoad},
+    {"memory_planner", kString, kLoad},
+    {"plans", kString, kLoad},
+    {"intra_op_threads", kInt, kRuntime | kPool},
+    {"state", kString, kRuntime | kPool},
+    {"max_runtimes", kInt, kPool},
+}};
+
+const Key* find_key(std::string_view name) {
+  auto it = std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
+  return it == kKeys.end() ? nullptr : &*it;
+}
+
+// Levenshtein's distance.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalidArgument, message); }
+
+void check_keys(const stator_options* options, Call call, const char* name) {
+  if (!options) return;
+  for (auto& [key, value] : options->settings) {
+    if (find_key(key)->calls & call) continue;
+    std::string taken;
+    for (const Key& known : kKeys) {
+      if (known.calls & call) taken += (taken.empty() ? "\"" : ", \"") + std::string(known.name) + "\"";
+    }
+    refuse("option \"" + key + "\" is not one of " + name + "; it takes " + taken);
+  }
+}
+
+template <class T>
+const T* setting(const stator_options* options, const char* key) {
+  if (!options) return nullptr;
+  auto found = options->settings.find(key);
+  return found == options->settings.end() ? nullptr : &std::get<T>(found->second);
+}
+
+// One of two words.
+bool choose(const stator_options* options, const char* key, const char* no, const char* yes) {
+  const auto* value = setting<std::string>(options, key);
+  if (!value || *value == no) return false;
+  if (*value == yes) return true;
+  refuse(std::string("option \"") + key + "\": expected \"" + no + "\" or \"" + yes + "\", got \"" + *value + "\"");
+}
+
+int whole_number(const stator_options* options, const char* key, int64_t least, int64_t most, int otherwise) {
+  const auto* value = setting<int64_t>(options, key);
+  if (!value) return otherwise;
+  if (*value < least || *value > most) {
+    refuse(std::string("option \"") + key + "\": expected " + std::to_string(least) + " to " + std::to_string(most) + ", got " + std::to_string(*value));
+  }
+  return static_cast<int>(*value);
+}
+
+RuntimeOptions read_runtime_options(const stator_options* options) {
+  RuntimeOptions out;
+  out.intra_op_threads = whole_number(options, "intra_op_threads", 1, 4096, 0);
+  if (setting<std::string>(options, "state")) out.state = choose(options, "state", "private", "shared") ? StateSharing::kShared : StateSharing::kPrivate;
+  return out;
+}
+
+}  // namespace
+
+void check_setting(const std::string& key, const stator_options::Setting& value) {
+  const Key* known = find_key(key);
+  if (!known) {
+    auto nearest = std::min_element(kKeys.begin(), kKeys.end(), [&](const Key& a, const Key& b) { return distance(key, a.name) < distance(key, b.name); });
+    refuse("unknown option \"" + key + "\"; did you mean \"" + std::string(nearest->name) + "\"?");
+  }
+  if (known->type != value.index()) refuse("option \"" + key + "\": expected " + kTypeNames[known->type] + ", got " + kTypeNames[value.index()]);
+}
+
+ModuleOptions module_options(const stator_options* options) {
+  check_keys(options, kLoad, "stator_module_load");
+  ModuleOptions out;
+  out.map_weights = choose(options, "weights", "copy", "map");
+  out.planner = choose(options, "memory_planner", "standard", "naive") ? PlannerKind::kNaive : PlannerKind::kStandard;
+  out.signature_plans = choose(options, "plans", "dynamic", "signature");
+  if (const auto* text = setting<std::string>(options, "signature")) out.signature = *text;
+  return out;
+}
+
+RuntimeOptions runtime_options(const stator_options* options) {
+  check_keys(options, kRuntime, "stator_runtime_create");
+  return read_runtime_options(options);
+}
+
+PoolOptions pool_options(const stator_options* options) {
+  check_keys(options, kPool, "stator_pool_create");
+  PoolOptions out;
+  out.runtime = read_runtime_options(options);
+  if (out.runtime.intra_op_threads == 0) out.runtime.intra_op_threads = 1;
+  out.max_runtimes = whole_number(options, "max_runtimes", 1, 65535, 128);
+  return out;
+}
+
+void no_options(const stator_options* options, const char* call) {
+  if (options && !options->settings.empty()) refuse(std::string(call) + " takes no options, got \"" + options->settings.begin()->first + "\"");
+}
+
+}  // namespace stator::capi

@@ -1,0 +1,62 @@
+#include <iostream>
+
+#include "commands.h"
+#include "print.h"
+
+namespace cli {
+namespace {
+
+// What the file or the option `signature` declares of a tensor: float32[?, 1, 32].
+std::string declared(const Json& entry) {
+  if (!entry.contains("dtype") && !entry.contains("shape")) return "";
+  const std::string dtype = entry.value("dtype", "any dtype");
+  if (!entry.contains("shape")) return dtype;
+  std::vector<int64_t> shape;
+  for (const Json& size : entry.at("shape")) shape.push_back(size.is_null() ? -1 : size.get<int64_t>());
+  return format_tensor_type(dtype, shape);
+}
+
+std::string outputs_text(const Json& method) {
+  std::string result;
+  for (const Json& output : method.at("outputs")) {
+    result += (result.empty() ? "" : ", ") + (output.contains("name") ? output.at("name").get<std::string>() + ": " : "") + output.at("type").get<std::string>();
+  }
+  if (result.empty()) return "None";
+  return method.at("outputs").size() > 1 ? "(" + result + ")" : result;
+}
+
+void print_method(const Json& method) {
+  std::cout << '\n' << method.at("name").get<std::string>() << " -> " << outputs_text(method) << '\n';
+  Table table({"input", "type", "default", "declared", "note"});
+  for (const Json& input : method.at("inputs")) {
+    table.add({input.at("name"), input.at("type"), input.value("default", ""), declared(input), input.value("written", false) ? "written by the method" : ""});
+  }
+  std::cout << (table.empty() ? "  no inputs\n" : table.str("  "));
+  if (method.contains("unsupported")) std::cout << "  cannot run: " << method.at("unsupported").get<std::string>() << '\n';
+  if (method.at("output_count") == -1) std::cout << "  the number of output tensors depends on the run\n";
+}
+
+}  // namespace
+
+void inspect(const Common& common) {
+  const Module module = load_module(common);
+  const Json description = parse_json(text_of(stator_module_describe, module.get()), "stator_module_describe");
+  if (common.json) return print_json(description);
+
+  const std::string format = description.at("format");
+  std::cout << common.model << ": " << (format == "torchscript" ? "TorchScript" : format == "export" ? "torch.export" : format) << ", "
+            << format_bytes(description.at("weights_bytes")) << " of weights, " << plural(std::ssize(description.at("methods")), "method") << '\n';
+  if (description.at("training")) std::cout << "file was saved in training mode: runs in eval mode\n";
+  for (const Json& method : description.at("methods")) print_method(method);
+
+  Table state({"state", "type", "declared"});
+  for (const Json& slot : description.at("state")) state.add({slot.at("name"), slot.at("type"), declared(slot)});
+  if (state.empty()) {
+    std::cout << "\nno state: runs do not depend on each other\n";
+  } else {
+    std::cout << "\nstate that runs change, one copy per runtime:\n" << state.str("  ");
+  }
+  std::cout << std::flush;
+}
+
+}  // namespace cli

@@ -1,0 +1,14 @@
+// What operators do although their schemas do not say so.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace stator {
+
+// The result may be an argument, an element of one, or a view of either: a dropout that drops nothing gives its input back.
+bool may_return_argument(const Operator& op);
+
+// It may write its `running_mean` and `running_var`: normalisation, unless constants say that it does not train.
+bool writes_statistics(const Node& node);
+
+}  // namespace stator

@@ -1,0 +1,158 @@
+#include "frontend/torchscript/load.h"
+
+#include <caffe2/serialize/inline_container.h>
+#include <caffe2/serialize/read_adapter_interface.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "frontend/torchscript/import.h"
+
+namespace stator {
+namespace {
+
+// Feeds LibTorch's reader from memory and remembers which bytes went where, so that weights that were copied out of the archive can be
+// pointed back into it.
+class RecordingAdapter final : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit RecordingAdapter(ArchiveBytes bytes) : bytes_(std::move(bytes)) {}
+
+  size_t size() const override { return bytes_.size; }
+
+  size_t read(uint64_t position, void* buffer, size_t count, const char*) const override {
+    if (position >= bytes_.size) return 0;
+    count = std::min<uint64_t>(count, bytes_.size - position);
+    const char* from = static_cast<const char*>(bytes_.data.get()) + position;
+    std::memcpy(buffer, from, count);
+    std::lock_guard lock(mutex_);
+    reads_[buffer] = {from, count};
+    return count;
+  }
+
+  // The place in the archive that `buffer` was read from, NULL if its bytes are not those of one whole read.
+  const void* origin(const void* buffer, size_t count) const {
+    auto found = reads_.find(buffer);
+    if (found == reads_.end() || found->second.second < count) return nullptr;
+    // A buffer may have been freed and used again: only equal bytes are the same weights.
+    if (std::memcmp(buffer, found->second.first, count) != 0) return nullptr;
+    return found->second.first;
+  }
+
+ private:
+  ArchiveBytes bytes_;
+  mutable std::mutex mutex_;
+  mutable std::map<const void*, std::pair<const void*, size_t>> reads_;
+};
+
+void point_into_archive(const torch::jit::Module& module, const RecordingAdapter& adapter, const ArchiveBytes& bytes) {
+  const auto repoint = [&](const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage()) return;
+    const c10::Storage& storage = tensor.storage();
+    const void* place = adapter.origin(storage.data(), storage.nbytes());
+    constexpr uintptr_t kElementAlignment = 16;
+    if (!place || reinterpret_cast<uintptr_t>(place) % kElementAlignment != 0) return;
+    auto* owner = new std::shared_ptr<const void>(bytes.data);
+    const auto release = [](void* context) { delete static_cast<std::shared_ptr<const void>*>(context); };
+    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(at::DataPtr(const_cast<void*>(place), owner, release, at::kCPU));
+  };
+  for (const at::Tensor& parameter : module.parameters()) repoint(parameter);
+  for (const at::Tensor& buffer : module.buffers()) repoint(buffer);
+}
+
+// Says what a zip is if it is not a TorchScript archive.
+void check_kind(caffe2::serialize::PyTorchStreamReader& reader) {
+  if (reader.hasRecord("constants.pkl")) return;
+  for (const auto& name : reader.getAllRecords()) {
+    if (name.find("data/aotinductor/") != std::string::npos) {
+      throw Error(ErrorCode::kUnsupported, "expected a TorchScript archive, got an AOTInductor package: it holds code compiled for one machine; "
+                                           "save the model with torch.jit.save instead");
+    }
+    if (name == "archive_format" || name.find("models/") == 0 || name.find("serialized_exported_program") != std::string::npos) {
+      throw Error(ErrorCode::kUnsupported, "expected a TorchScript archive, got a torch.export archive, which this version does not load; "
+                                           "save the model with torch.jit.save instead");
+    }
+  }
+  if (reader.hasRecord("data.pkl")) {
+    throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got a file of torch.save: it holds values but no program; "
+                                      "save the model with torch.jit.script(model).save(path)");
+  }
+  throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got a zip archive that holds no model");
+}
+
+Program load(const ArchiveBytes& bytes, bool borrow) {
+  auto adapter = std::make_shared<RecordingAdapter>(bytes);
+  constexpr size_t kSmallestZip = 22;
+  const char* head = static_cast<const char*>(bytes.data.get());
+  if (bytes.size < kSmallestZip || std::memcmp(head, "PK", 2) != 0) {
+    throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got " + std::to_string(bytes.size) + " bytes that are no zip archive");
+  }
+  try {
+    caffe2::serialize::PyTorchStreamReader reader(adapter);
+    check_kind(reader);
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::kBadModel, std::string("the archive is damaged or truncated: ") + error.what_without_backtrace());
+  }
+  try {
+    torch::jit::Module module = torch::jit::load(adapter, at::kCPU);
+    bool training = module.is_training();
+    module.eval();
+    if (borrow) point_into_archive(module, *adapter, bytes);
+    Program program = import_torchscript(module);
+    program.training = training;
+    return program;
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::kBadModel, std::string("the archive cannot be loaded: ") + error.what_without_backtrace());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kBadModel, std::string("the archive cannot be loaded: ") + error.what());
+  }
+}
+
+// Reads a file by private pages: what is never touched is never read.
+ArchiveBytes map_file(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    auto code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+    throw Error(code, "cannot open \"" + path + "\": " + std::strerror(errno));
+  }
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd);
+    throw Error(ErrorCode::kIo, "cannot read \"" + path + "\": it is no regular file");
+  }
+  auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) {
+    ::close(fd);
+    throw Error(ErrorCode::kBadModel, "\"" + path + "\" is empty");
+  }
+  void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  int failure = errno;
+  ::close(fd);
+  if (pages == MAP_FAILED) throw Error(ErrorCode::kIo, "cannot map \"" + path + "\": " + std::strerror(failure));
+  return {std::shared_ptr<const void>(pages, [size](const void* p) { ::munmap(const_cast<void*>(p), size); }), size};
+}
+
+}  // namespace
+
+Program load_torchscript_file(const std::string& path, bool map) {
+  ArchiveBytes bytes = map_file(path);
+  try {
+    return load(bytes, map);
+  } catch (Error& error) {
+    error.message = "\"" + path + "\": " + error.message;
+    throw;
+  }
+}
+
+Program load_torchscript_bytes(const ArchiveBytes& bytes, bool borrow) { return load(bytes, borrow); }
+
+}  // namespace stator

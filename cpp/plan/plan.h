@@ -1,0 +1,102 @@
+// A plan: a method's graph as one flat array of instructions over one array of slots, with the memory of every planned tensor.
+//
+// A plan is immutable but for the sizes observed in runs, and shared by all runtimes. Slots: [constants][inputs][everything else].
+// If and Loop are jumps. The *dynamic plan* knows no shapes. A *signature plan* (signature_plan.h) is the same array with some calls
+// replaced by bound kernels, so that a run can leave it for the dynamic plan at any instruction.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+#include "memory/layout.h"
+#include "ops/registry.h"
+
+namespace stator {
+
+enum class InstructionKind : uint8_t {
+  kCall,         // run(inputs..., outputs...)
+  kBound,        // a bound kernel; signature plans only
+  kMove,         // inputs to outputs, all at once
+  kJump,         // to target
+  kJumpIfFalse,  // (condition) to target
+  kLoopStart,    // (trip count, condition) -> (i): i = 0; to target unless there is a first iteration
+  kLoopNext,     // (trip count, condition) -> (i): i += 1; to target if there is another iteration
+  kRaise,        // (message[, class name])
+  kLoadState,    // -> (value), index
+  kStoreState,   // (value), index; with target 1 the value may be the caller's memory and is copied
+  kCallMethod,   // (receiver, args...) -> (results...), by the node's name
+};
+
+struct Instruction {
+  InstructionKind kind = InstructionKind::kCall;
+  OpFunction run = nullptr;          // kCall
+  const void* data = nullptr;        // kCall: what the implementation prepared; kBound: index of the bound call
+  int32_t operands = 0;              // in Plan::operands: slots of the inputs, then of the outputs
+  int32_t input_count = 0;
+  int32_t output_count = 0;
+  int32_t target = 0;                // jumps
+  int32_t index = 0;                 // kLoadState, kStoreState: slot of state; kBound: the bound call
+  int32_t drops = 0;                 // in Plan::drops: slots to clear when the instruction is done
+  int32_t drop_count = 0;
+  int32_t node = -1;                 // in Plan::nodes
+};
+
+// What `stator plan` and errors say about a node.
+struct PlanNode {
+  const Node* node = nullptr;  // in the graph, which the plan's method owns
+  Implementation implementation;
+  bool control = false;
+  int depth = 0;
+};
+
+enum class Place : uint8_t { kWorkspace, kArena };
+
+// Storage groups, or no sharing of memory.
+enum class PlannerKind : uint8_t { kStandard, kNaive };
+
+// Memory for one tensor: where it lives and when.
+struct PlannedTensor {
+  const Value* value = nullptr;
+  Place place = Place::kWorkspace;
+  int32_t slot = 0;
+  int32_t index = 0;  // among the tensors of its place
+  Lifetime lifetime;
+  int32_t group = 0;  // within its place
+};
+
+struct Plan {
+  const Graph* graph = nullptr;
+  PlannerKind planner = PlannerKind::kStandard;
+  std::vector<Instruction> code;
+  std::vector<int32_t> operands;
+  std::vector<int32_t> drops;
+  std::vector<PlanNode> nodes;
+  std::vector<c10::IValue> constants;     // slots 0 ..
+  int32_t first_input = 0;                // slot of the first input
+  int32_t input_count = 0;
+  int32_t slot_count = 0;
+  std::vector<int32_t> outputs;           // slots of the method's results (TorchScript: one)
+  std::vector<int32_t> leaves;            // per tensor of the result, depth first: index into tensors, -1 if not planned
+  bool fixed_structure = true;            // false: how many tensors the result holds depends on the run, `leaves` is empty
+  std::vector<PlannedTensor> tensors;
+  std::vector<int32_t> buffer_of_operand;  // parallel to operands: index into tensors, -1 if not planned
+  std::vector<int32_t> transient_slots;    // cleared after every run: all but constants and planned tensors
+  std::vector<bool> writes_input;          // per input
+
+  // Largest size asked for, per planned tensor: grows only. The version counts the changes.
+  std::unique_ptr<std::atomic<int64_t>[]> observed;
+  mutable std::atomic<int64_t> observed_version{0};
+
+  // Group sizes as observed so far, for one place.
+  ArenaLayout layout(Place place, std::vector<int64_t>* capacities = nullptr) const;
+};
+
+// Makes the dynamic plan of a graph that lives at least as long as the plan.
+std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner);
+
+}  // namespace stator

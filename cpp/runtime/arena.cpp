@@ -1,0 +1,101 @@
+#include "runtime/arena.h"
+
+#include "graph/error.h"
+
+namespace stator {
+
+Lease::Lease(std::shared_ptr<ArenaContents> contents) : contents_(std::move(contents)) {
+  if (contents_) contents_->leases.fetch_add(1, std::memory_order_relaxed);
+}
+
+Lease::~Lease() {
+  // Release: the arena's next run must not overwrite what the holder was still reading.
+  if (contents_) contents_->leases.fetch_sub(1, std::memory_order_release);
+}
+
+Arena::Arena(std::shared_ptr<StaticModule> module) : contents_(std::make_shared<ArenaContents>()) { contents_->module = std::move(module); }
+
+const std::vector<at::Tensor>& Arena::outputs() const {
+  if (state_.load(std::memory_order_acquire) == kRunning) throw Error(ErrorCode::kBusy, "a run into the arena is under way");
+  return contents_->outputs;
+}
+
+const c10::IValue& Arena::result() const {
+  if (state_.load(std::memory_order_acquire) == kRunning) throw Error(ErrorCode::kBusy, "a run into the arena is under way");
+  if (!filled()) throw Error(ErrorCode::kInvalidArgument, "the arena is empty: no run has filled it since it was made or reset");
+  return contents_->result;
+}
+
+Lease Arena::lease() const { return Lease(contents_); }
+
+void Arena::claim() {
+  int seen = state_.load(std::memory_order_relaxed);
+  do {
+    if (seen == kRunning) throw Error(ErrorCode::kBusy, "a run into the arena is under way");
+  } while (!state_.compare_exchange_weak(seen, kRunning, std::memory_order_acquire, std::memory_order_relaxed));
+  if (contents_->leases.load(std::memory_order_acquire) != 0) {
+    state_.store(seen, std::memory_order_release);
+    throw Error(ErrorCode::kBusy, "results of the arena are still exported: release them first, or use another arena");
+  }
+}
+
+void Arena::clear() noexcept {
+  contents_->result = c10::IValue();
+  contents_->outputs.clear();
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void Arena::reset() {
+  claim();
+  clear();
+  state_.store(kEmpty, std::memory_order_release);
+}
+
+void Arena::place(const Plan& plan) {
+  ArenaContents& contents = *contents_;
+  int64_t version = plan.observed_version.load(std::memory_order_acquire);
+  if (contents.plan == &plan && contents.version == version) return;
+  std::vector<int64_t> capacities;
+  ArenaLayout layout = plan.layout(Place::kArena, &capacities);
+  if (contents.plan != &plan) {
+    contents.plan = nullptr;
+    contents.buffers.clear();
+    contents.buffers.resize(layout.offsets.size());
+  }
+  if (contents.block.reserve(layout.bytes)) bytes_.store(contents.block.bytes(), std::memory_order_relaxed);
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    if (tensor.place != Place::kArena) continue;
+    PlannedBuffer& buffer = contents.buffers[tensor.index];
+    void* data = contents.block.data() + layout.offsets[tensor.index];
+    if (buffer.data != data) buffer.tensor = at::Tensor();
+    buffer.data = data;
+    buffer.capacity = capacities[tensor.index];
+    buffer.observed = &plan.observed[i];
+    buffer.version = &plan.observed_version;
+  }
+  contents.plan = &plan;
+  contents.version = version;
+}
+
+ArenaContents& Arena::begin(const Plan& plan) {
+  claim();
+  try {
+    clear();
+    place(plan);
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  return *contents_;
+}
+
+void Arena::finish() { state_.store(kFilled, std::memory_order_release); }
+
+void Arena::abandon() noexcept {
+  contents_->result = c10::IValue();
+  contents_->outputs.clear();
+  state_.store(kEmpty, std::memory_order_release);
+}
+
+}  // namespace stator

@@ -1,0 +1,81 @@
+// Arena: the outputs of one run.
+//
+// Its contents are shared with whatever was exported from it: an export holds a Lease, and while one lives the arena cannot be filled or
+// reset. An arena released while leased leaves its contents to the last lease.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "memory/block.h"
+#include "ops/call.h"
+#include "runtime/module.h"
+
+namespace stator {
+
+struct ArenaContents {
+  MemoryBlock block;
+  const Plan* plan = nullptr;           // whose outputs `buffers` are laid out for
+  int64_t version = -1;                 // of the plan's observed sizes, when they were
+  std::vector<PlannedBuffer> buffers;   // one per tensor that the plan places in an arena
+  std::shared_ptr<StaticModule> module;  // owns the plan
+  c10::IValue result;
+  std::vector<at::Tensor> outputs;      // the result's tensors, depth first
+  std::atomic<int64_t> leases{0};
+};
+
+// Keeps an arena's results alive and in place.
+class Lease {
+ public:
+  Lease() = default;
+  explicit Lease(std::shared_ptr<ArenaContents> contents);
+  Lease(const Lease& other) : Lease(other.contents_) {}
+  Lease(Lease&& other) noexcept = default;
+  Lease& operator=(Lease other) noexcept {
+    contents_.swap(other.contents_);
+    return *this;
+  }
+  ~Lease();
+  explicit operator bool() const { return contents_ != nullptr; }
+
+ private:
+  std::shared_ptr<ArenaContents> contents_;
+};
+
+class Arena {
+ public:
+  explicit Arena(std::shared_ptr<StaticModule> module);
+
+  const std::shared_ptr<StaticModule>& module() const { return contents_->module; }
+  int64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  bool filled() const { return state_.load(std::memory_order_acquire) == kFilled; }
+  // Throw Error(kBusy) while a run is under way.
+  const std::vector<at::Tensor>& outputs() const;
+  const c10::IValue& result() const;
+  Lease lease() const;
+  void reset();
+
+  // For a run: begin() empties the arena and places `plan`'s outputs; then exactly one of finish() and abandon().
+  // begin() throws Error(kBusy) if the arena is running or leased, and then changes nothing.
+  ArenaContents& begin(const Plan& plan);
+  void finish();
+  void abandon() noexcept;
+
+ private:
+  enum : int { kEmpty, kFilled, kRunning };
+  void claim();
+  void clear() noexcept;
+  void place(const Plan& plan);
+
+  std::shared_ptr<ArenaContents> contents_;
+  std::atomic<int> state_{kEmpty};
+  std::atomic<int64_t> generation_{0};
+  std::atomic<int64_t> bytes_{0};
+};
+
+}  // namespace stator

@@ -1,0 +1,114 @@
+#include "runtime/module.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "passes/freeze.h"
+#include "passes/pipeline.h"
+
+namespace stator {
+
+StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index) : method_(std::move(method)), index_(index) {
+  if (!method_.graph) return;
+  optimize(*method_.graph);
+  plan_ = make_dynamic_plan(*method_.graph, options.planner);
+}
+
+const Plan& StaticMethod::plan() const {
+  if (!plan_) throw *method_.unsupported;
+  return *plan_;
+}
+
+const Graph& StaticMethod::graph() const {
+  if (!method_.graph) throw *method_.unsupported;
+  return *method_.graph;
+}
+
+void StaticMethod::declare(const std::vector<TensorSpec>& specs) {
+  specs_.resize(method_.parameters.size());
+  declared_.assign(method_.parameters.size(), false);
+  for (const TensorSpec& spec : specs) {
+    auto it = std::find_if(method_.parameters.begin(), method_.parameters.end(), [&](const Parameter& p) { return p.name == spec.name; });
+    if (it == method_.parameters.end()) {
+      std::string known;
+      for (const Parameter& parameter : method_.parameters) known += (known.empty() ? "\"" : ", \"") + parameter.name + "\"";
+      throw Error(ErrorCode::kInvalidArgument, "option \"signature\": method \"" + name() + "\" has no input \"" + spec.name + "\"; it has " + known);
+    }
+    auto at = it - method_.parameters.begin();
+    specs_[at] = spec;
+    declared_[at] = true;
+  }
+}
+
+StaticModule::StaticModule(Program program, const ModuleOptions& options) {
+  freeze(program);
+  format_ = program.format;
+  training_ = program.training;
+  state_slots_ = std::move(program.slots);
+  keep_alive_ = std::move(program.keep_alive);
+  for (Method& method : program.methods) {
+    methods_.push_back(std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size())));
+  }
+  if (!options.signature.empty()) {
+    auto specs = parse_signature(options.signature);
+    auto it = std::find_if(methods_.begin(), methods_.end(), [](const auto& method) { return method->name() == "forward"; });
+    if (it == methods_.end()) throw Error(ErrorCode::kInvalidArgument, "option \"signature\": the module has no method \"forward\"");
+    (*it)->declare(specs);
+  }
+}
+
+const StaticMethod* StaticModule::find_method(const std::string& name) const {
+  for (const auto& method : methods_) {
+    if (method->name() == name) return method.get();
+  }
+  return nullptr;
+}
+
+int64_t StaticModule::weight_bytes() const {
+  std::unordered_set<const void*> seen;
+  int64_t bytes = 0;
+  const auto count = [&](const c10::IValue& value) {
+    value.visit([&](const c10::IValue& inner) {
+      if (inner.isTensor() && inner.toTensor().defined() && inner.toTensor().has_storage()) {
+        const auto& storage = inner.toTensor().storage();
+        if (seen.insert(storage.unsafeGetStorageImpl()).second) bytes += static_cast<int64_t>(storage.nbytes());
+      }
+      return false;
+    });
+  };
+  for (const auto& method : methods_) {
+    if (method->output_count() < -1) continue;
+    try {
+      for (const c10::IValue& constant : method->plan().constants) count(constant);
+    } catch (const Error&) {
+      // A method that cannot run holds no constants.
+    }
+  }
+  for (const StateSlot& slot : state_slots_) count(slot.value);
+  return bytes;
+}
+
+std::vector<c10::IValue> deep_copy(const std::vector<c10::IValue>& values) {
+  c10::IValue::HashIdentityIValueMap memo;
+  std::vector<c10::IValue> out;
+  out.reserve(values.size());
+  for (const c10::IValue& value : values) out.push_back(value.deepcopy(memo, at::kCPU));
+  return out;
+}
+
+std::shared_ptr<State> StaticModule::make_state() const {
+  auto state = std::make_shared<State>();
+  std::vector<c10::IValue> initial;
+  initial.reserve(state_slots_.size());
+  for (const StateSlot& slot : state_slots_) initial.push_back(slot.value);
+  state->slots = deep_copy(initial);
+  return state;
+}
+
+std::shared_ptr<State> StaticModule::shared_state() {
+  std::lock_guard lock(mutex_);
+  if (!shared_state_) shared_state_ = make_state();
+  return shared_state_;
+}
+
+}  // namespace stator

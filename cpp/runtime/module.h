@@ -1,0 +1,80 @@
+// StaticModule: what loading makes of a file, and what all its runtimes share: graphs, plans, constants. Immutable after load (but for the
+// sizes that plans observe), so any thread may use it.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+#include "plan/plan.h"
+#include "runtime/options.h"
+#include "runtime/signature.h"
+
+namespace stator {
+
+// One copy of the module's state: what its methods read and write between runs.
+struct State {
+  std::vector<c10::IValue> slots;
+  std::mutex mutex;  // taken by runs only if the state is shared
+};
+
+class StaticMethod {
+ public:
+  StaticMethod(Method method, const ModuleOptions& options, int32_t index);
+
+  const std::string& name() const { return method_.name; }
+  int32_t index() const { return index_; }  // in its module
+  const std::vector<Parameter>& parameters() const { return method_.parameters; }
+  const c10::TypePtr& result() const { return method_.result; }
+  // Throws the reason if the method cannot run.
+  const Plan& plan() const;
+  const Graph& graph() const;
+  const TensorSpec* spec(int32_t input) const { return input < static_cast<int32_t>(specs_.size()) && declared_[input] ? &specs_[input] : nullptr; }
+  void declare(const std::vector<TensorSpec>& specs);
+  bool writes_input(int32_t input) const { return plan_ && plan_->writes_input[input]; }
+  int32_t output_count() const { return plan_ && plan_->fixed_structure ? static_cast<int32_t>(plan_->leaves.size()) : -1; }
+
+ private:
+  Method method_;
+  int32_t index_;
+  std::unique_ptr<Plan> plan_;
+  std::vector<TensorSpec> specs_;
+  std::vector<bool> declared_;
+};
+
+class StaticModule {
+ public:
+  StaticModule(Program program, const ModuleOptions& options);
+
+  const std::vector<std::unique_ptr<StaticMethod>>& methods() const { return methods_; }
+  // NULL if there is none.
+  const StaticMethod* find_method(const std::string& name) const;
+  const std::vector<StateSlot>& state_slots() const { return state_slots_; }
+  bool stateful() const { return !state_slots_.empty(); }
+  const std::string& format() const { return format_; }
+  bool training() const { return training_; }
+  int64_t weight_bytes() const;
+
+  // A deep copy of the file's state.
+  std::shared_ptr<State> make_state() const;
+  // The state that runtimes with StateSharing::kShared use.
+  std::shared_ptr<State> shared_state();
+
+ private:
+  std::string format_;
+  bool training_ = false;
+  std::vector<std::unique_ptr<StaticMethod>> methods_;
+  std::vector<StateSlot> state_slots_;
+  std::shared_ptr<const void> keep_alive_;
+  std::mutex mutex_;
+  std::shared_ptr<State> shared_state_;
+};
+
+// Deep copies of values that may share memory: what is shared stays shared.
+std::vector<c10::IValue> deep_copy(const std::vector<c10::IValue>& values);
+
+}  // namespace stator

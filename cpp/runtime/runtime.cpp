@@ -1,0 +1,269 @@
+#include "runtime/runtime.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ops/copy.h>
+#include <c10/core/InferenceMode.h>
+
+#include "graph/error.h"
+#include "runtime/execute.h"
+#include "runtime/results.h"
+#include "runtime/signature.h"
+#include "runtime/threads.h"
+#include "values/conform.h"
+
+namespace stator {
+
+std::string input_name(const StaticMethod& method, int32_t index) {
+  return "input \"" + method.parameters()[index].name + "\" (argument " + std::to_string(index + 1) + ")";
+}
+
+// One caller's use of the runtime.
+class StaticRuntime::Turn {
+ public:
+  explicit Turn(StaticRuntime& runtime) : busy_(runtime.busy_) {
+    if (busy_.exchange(true, std::memory_order_acquire)) {
+      throw Error(ErrorCode::kBusy, "the runtime is in use by another caller: give each caller its own, or use a pool");
+    }
+  }
+  ~Turn() { busy_.store(false, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+StaticRuntime::StaticRuntime(std::shared_ptr<StaticModule> module, const RuntimeOptions& options)
+    : module_(std::move(module)), options_(options), methods_(module_->methods().size()) {
+  if (options_.intra_op_threads == 0) options_.intra_op_threads = available_processors();
+  state_ = options_.state == StateSharing::kShared ? module_->shared_state() : module_->make_state();
+}
+
+std::unique_ptr<StaticRuntime> StaticRuntime::clone() {
+  Turn turn(*this);
+  RuntimeOptions options = options_;
+  auto copy = std::make_unique<StaticRuntime>(module_, options);
+  if (options_.state != StateSharing::kShared) copy->state_->slots = deep_copy(state_->slots);
+  return copy;
+}
+
+void StaticRuntime::reset_state() {
+  Turn turn(*this);
+  auto fresh = module_->make_state();
+  std::unique_lock<std::mutex> lock;
+  if (options_.state == StateSharing::kShared) lock = std::unique_lock(state_->mutex);
+  state_->slots = std::move(fresh->slots);
+}
+
+void StaticRuntime::check_owner(const StaticMethod& method) const {
+  const auto& methods = module_->methods();
+  auto index = static_cast<size_t>(method.index());
+  if (index >= methods.size() || methods[index].get() != &method) {
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" is of another module than the runtime");
+  }
+}
+
+StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& method) {
+  check_owner(method);
+  auto& state = methods_[method.index()];
+  if (!state) state = std::make_unique<MethodState>(method.plan());
+  return *state;
+}
+
+c10::IValue StaticRuntime::accept(const StaticMethod& method, int32_t index, c10::IValue value) const {
+  const Parameter& parameter = method.parameters()[index];
+  if (!(value.isTensor() && parameter.type->kind() == c10::TypeKind::TensorType)) value = conform(value, parameter.type, input_name(method, index));
+  if (value.isTensor()) {
+    if (const TensorSpec* spec = method.spec(index)) check_tensor(*spec, value.toTensor(), index);
+  }
+  return value;
+}
+
+void StaticRuntime::bind(const StaticMethod& method, int32_t index, c10::IValue value, bool read_only) {
+  Turn turn(*this);
+  MethodState& state = method_state(method);
+  if (index < 0 || index >= static_cast<int32_t>(state.bound.size())) {
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has " + std::to_string(state.bound.size()) + " inputs, got index " + std::to_string(index));
+  }
+  if (read_only && method.writes_input(index)) {
+    throw Error(ErrorCode::kInvalidArgument, input_name(method, index) + ": the method writes this input, but the memory is read-only", {"", "", "", input_name(method, index)});
+  }
+  state.bound[index] = accept(method, index, std::move(value));
+}
+
+void* StaticRuntime::bind_window(const StaticMethod& method, int32_t index, at::ScalarType dtype, at::IntArrayRef shape) {
+  at::Tensor window = at::detail::empty_cpu(shape, dtype);
+  window.zero_();
+  void* data = window.data_ptr();
+  bind(method, index, std::move(window));
+  return data;
+}
+
+void StaticRuntime::bind_output(const StaticMethod& method, int32_t index, at::Tensor memory) {
+  Turn turn(*this);
+  MethodState& state = method_state(method);
+  int32_t count = method.output_count();
+  if (index < 0 || (count >= 0 && index >= count)) {
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has " + std::to_string(count) + " output tensors, got index " + std::to_string(index));
+  }
+  if (at::has_internal_overlap(memory) == at::MemOverlap::Yes) throw Error(ErrorCode::kInvalidArgument, "the output's elements share memory: strides overlap");
+  auto bound = std::make_unique<BoundOutput>();
+  const Plan& plan = state.frame.plan();
+  if (plan.fixed_structure && plan.leaves[index] >= 0 && memory.is_contiguous()) {
+    bound->buffer.data = memory.data_ptr();
+    bound->buffer.capacity = static_cast<int64_t>(memory.nbytes());
+  }
+  bound->memory = std::move(memory);
+  if (state.outputs.size() <= static_cast<size_t>(index)) state.outputs.resize(index + 1);
+  state.outputs[index] = std::move(bound);
+}
+
+void StaticRuntime::unbind(const StaticMethod* method) {
+  Turn turn(*this);
+  if (method) check_owner(*method);
+  for (size_t i = 0; i < methods_.size(); ++i) {
+    if (!methods_[i] || (method && static_cast<size_t>(method->index()) != i)) continue;
+    methods_[i]->bound.assign(methods_[i]->bound.size(), std::nullopt);
+    methods_[i]->outputs.clear();
+  }
+}
+
+// A method that writes an input must not meet the same memory in another one, or twice within one.
+void StaticRuntime::check_aliasing(const StaticMethod& method, const std::vector<const c10::IValue*>& inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!method.writes_input(static_cast<int32_t>(i)) || !inputs[i] || !inputs[i]->isTensor()) continue;
+    const at::Tensor& written = inputs[i]->toTensor();
+    std::string place = input_name(method, static_cast<int32_t>(i));
+    if (at::has_internal_overlap(written) == at::MemOverlap::Yes) {
+      throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its elements share memory", {"", "", "", place});
+    }
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      if (i == j || !inputs[j] || !inputs[j]->isTensor() || written.numel() == 0 || inputs[j]->toTensor().numel() == 0) continue;
+      const auto* begin = static_cast<const char*>(written.const_data_ptr());
+      const auto* other = static_cast<const char*>(inputs[j]->toTensor().const_data_ptr());
+      if (begin < other + inputs[j]->toTensor().storage().nbytes() && other < begin + written.storage().nbytes()) {
+        throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its memory is bound to " + input_name(method, static_cast<int32_t>(j)) + " as well",
+                    {"", "", "", place});
+      }
+    }
+  }
+}
+
+void StaticRuntime::set_inputs(const StaticMethod& method, MethodState& state, const std::vector<const c10::IValue*>& inputs) {
+  bool writes = false;
+  for (size_t i = 0; i < inputs.size(); ++i) writes |= method.writes_input(static_cast<int32_t>(i));
+  if (writes) check_aliasing(method, inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto index = static_cast<int32_t>(i);
+    const c10::IValue& value = *inputs[i];
+    if (value.isTensor() && value.toTensor().defined() && method.writes_input(index)) {
+      // The elements are the caller's, the shape is not: resize_ and its kin must not reach the tensor that stays bound.
+      state.frame.input(index) = value.toTensor().alias();
+    } else {
+      state.frame.input(index) = value;
+    }
+  }
+}
+
+void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
+  Turn turn(*this);
+  c10::InferenceMode inference;
+  MethodState& state = method_state(method);
+  std::vector<const c10::IValue*> inputs(state.bound.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (state.bound[i]) {
+      inputs[i] = &*state.bound[i];
+    } else if (method.parameters()[i].default_value) {
+      inputs[i] = &*method.parameters()[i].default_value;
+    } else {
+      std::string place = input_name(method, static_cast<int32_t>(i));
+      throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is not bound", {"", "", "", place});
+    }
+  }
+  set_inputs(method, state, inputs);
+  run_frame(method, state, arena, true);
+}
+
+void StaticRuntime::call(const StaticMethod& method, const std::vector<c10::IValue>& args,
+                         const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena) {
+  Turn turn(*this);
+  c10::InferenceMode inference;
+  MethodState& state = method_state(method);
+  const auto& parameters = method.parameters();
+  if (args.size() > parameters.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" takes " + std::to_string(parameters.size()) + " arguments, got " + std::to_string(args.size()));
+  }
+  std::vector<std::optional<c10::IValue>> given(parameters.size());
+  for (size_t i = 0; i < args.size(); ++i) given[i] = accept(method, static_cast<int32_t>(i), args[i]);
+  for (auto& [name, value] : kwargs) {
+    size_t i = 0;
+    while (i < parameters.size() && parameters[i].name != name) ++i;
+    if (i == parameters.size()) throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has no argument \"" + name + "\"");
+    if (given[i]) throw Error(ErrorCode::kInvalidArgument, input_name(method, static_cast<int32_t>(i)) + " is given twice");
+    given[i] = accept(method, static_cast<int32_t>(i), value);
+  }
+  std::vector<const c10::IValue*> inputs(parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!given[i]) given[i] = parameters[i].default_value;
+    if (!given[i]) {
+      std::string place = input_name(method, static_cast<int32_t>(i));
+      throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is missing", {"", "", "", place});
+    }
+    inputs[i] = &*given[i];
+  }
+  set_inputs(method, state, inputs);
+  run_frame(method, state, arena, false);
+}
+
+void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs) {
+  Frame& frame = state.frame;
+  struct Cleared {
+    Frame& frame;
+    ~Cleared() { frame.clear(); }
+  } cleared{frame};
+  if (arena.module() != module_) throw Error(ErrorCode::kInvalidArgument, "the arena is of another module than the runtime");
+  ArenaContents& contents = arena.begin(frame.plan());
+  try {
+    frame.place(workspace_, contents);
+    workspace_bytes_.store(workspace_.bytes(), std::memory_order_relaxed);
+    if (bound_outputs) {
+      for (size_t i = 0; i < state.outputs.size(); ++i) {
+        if (state.outputs[i] && state.outputs[i]->buffer.data) frame.place_output(frame.plan().leaves[i], &state.outputs[i]->buffer);
+      }
+    }
+    {
+      IntraOpThreads threads(options_.intra_op_threads);
+      std::unique_lock<std::mutex> lock;
+      if (options_.state == StateSharing::kShared) lock = std::unique_lock(state_->mutex);
+      execute(frame, *state_);
+    }
+    const auto& outputs = frame.plan().outputs;
+    c10::IValue result = outputs.empty() ? c10::IValue() : frame.slot(outputs[0]);
+    frame.clear();
+    keep_result(std::move(result), workspace_, contents);
+    if (bound_outputs) fill_outputs(method, state, contents);
+  } catch (...) {
+    arena.abandon();
+    throw;
+  }
+  arena.finish();
+}
+
+// Copies what was not computed in place, and checks that the caller expected this result.
+void StaticRuntime::fill_outputs(const StaticMethod& method, MethodState& state, ArenaContents& contents) {
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    if (!state.outputs[i]) continue;
+    const at::Tensor& memory = state.outputs[i]->memory;
+    std::string place = "output " + std::to_string(i) + " of method \"" + method.name() + "\"";
+    if (i >= contents.outputs.size()) throw Error(ErrorCode::kShapeMismatch, place + ": the result holds " + std::to_string(contents.outputs.size()) + " tensors");
+    at::Tensor& result = contents.outputs[i];
+    if (result.scalar_type() != memory.scalar_type() || result.sizes() != memory.sizes()) {
+      auto code = result.scalar_type() != memory.scalar_type() ? ErrorCode::kDtypeMismatch : ErrorCode::kShapeMismatch;
+      throw Error(code, place + ": the memory bound is " + describe_tensor(memory) + ", the result is " + describe_tensor(result), {"", "", "", place});
+    }
+    if (result.const_data_ptr() != memory.const_data_ptr()) memory.copy_(result);
+  }
+}
+
+}  // namespace stator

@@ -1,0 +1,160 @@
+#include "runtime/signature.h"
+
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "graph/error.h"
+
+namespace stator {
+namespace {
+
+constexpr std::array<std::pair<at::ScalarType, const char*>, 21> kNames{{
+    {at::kFloat, "float32"},
+    {at::kDouble, "float64"},
+    {at::kHalf, "float16"},
+    {at::kBFloat16, "bfloat16"},
+    {at::kLong, "int64"},
+    {at::kInt, "int32"},
+    {at::kShort, "int16"},
+    {at::kChar, "int8"},
+    {at::kByte, "uint8"},
+    {at::kUInt16, "uint16"},
+    {at::kUInt32, "uint32"},
+    {at::kUInt64, "uint64"},
+    {at::kBool, "bool"},
+    {at::kComplexHalf, "complex32"},
+    {at::kComplexFloat, "complex64"},
+    {at::kComplexDouble, "complex128"},
+    {at::kFloat8_e4m3fn, "float8_e4m3fn"},
+    {at::kFloat8_e4m3fnuz, "float8_e4m3fnuz"},
+    {at::kFloat8_e5m2, "float8_e5m2"},
+    {at::kFloat8_e5m2fnuz, "float8_e5m2fnuz"},
+    {at::kFloat8_e8m0fnu, "float8_e8m0fnu"},
+}};
+
+template <class Sizes>
+std::string shape_str(const Sizes& sizes) {
+  std::string out = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i) out += ", ";
+    out += sizes[i] < 0 ? "?" : std::to_string(sizes[i]);
+  }
+  return out + "]";
+}
+
+// A reader of the little language above.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  std::vector<TensorSpec> read() {
+    std::vector<TensorSpec> specs;
+    do {
+      specs.push_back(spec());
+    } while (take(','));
+    if (position_ != text_.size()) fail("expected ',' or the end");
+    return specs;
+  }
+
+ private:
+  void skip_space() {
+    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
+  }
+  bool take(char wanted) {
+    skip_space();
+    if (position_ >= text_.size() || text_[position_] != wanted) return false;
+    ++position_;
+    return true;
+  }
+  std::string word(const char* what) {
+    skip_space();
+    size_t start = position_;
+    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_' || text_[position_] == '.')) ++position_;
+    if (position_ == start) fail(std::string("expected ") + what);
+    return std::string(text_.substr(start, position_ - start));
+  }
+  [[noreturn]] void fail(const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument, "option \"signature\": " + why + " at character " + std::to_string(position_) + " of \"" + std::string(text_) +
+                                                 "\"; write it as in \"x: float32[?, 8], mask: bool[?]\"");
+  }
+  TensorSpec spec() {
+    TensorSpec out;
+    out.name = word("the name of an input");
+    if (!take(':')) fail("expected ':'");
+    if (!take('?')) {
+      std::string name = word("a dtype");
+      out.dtype = dtype_from_name(name);
+      if (!out.dtype) fail("unknown dtype \"" + name + "\"");
+    }
+    if (take('[')) {
+      out.shape.emplace();
+      if (!take(']')) {
+        do {
+          out.shape->push_back(take('?') ? -1 : size());
+        } while (take(','));
+        if (!take(']')) fail("expected ']'");
+      }
+    }
+    return out;
+  }
+  int64_t size() {
+    std::string digits = word("a size or '?'");
+    if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) fail("expected a size or '?'");
+    return std::stoll(digits);
+  }
+
+  std::string_view text_;
+  size_t position_ = 0;
+};
+
+}  // namespace
+
+const char* dtype_name(at::ScalarType dtype) {
+  for (auto& [type, name] : kNames) {
+    if (type == dtype) return name;
+  }
+  return c10::toString(dtype);
+}
+
+std::optional<at::ScalarType> dtype_from_name(std::string_view wanted) {
+  for (auto& [type, name] : kNames) {
+    if (wanted == name) return type;
+  }
+  return std::nullopt;
+}
+
+std::string describe_tensor(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "an undefined tensor";
+  return std::string(dtype_name(tensor.scalar_type())) + shape_str(tensor.sizes());
+}
+
+std::string TensorSpec::str() const {
+  std::string out = dtype ? dtype_name(*dtype) : "?";
+  return shape ? out + shape_str(*shape) : out;
+}
+
+std::vector<TensorSpec> parse_signature(std::string_view text) { return Reader(text).read(); }
+
+void check_tensor(const TensorSpec& spec, const at::Tensor& tensor, int argument) {
+  const auto fail = [&](ErrorCode code, const std::string& why) {
+    std::string place = "input \"" + spec.name + "\" (argument " + std::to_string(argument + 1) + ")";
+    throw Error(code, place + ": expected " + spec.str() + ", got " + describe_tensor(tensor) + "; " + why, {"", "", "", place});
+  };
+  if (spec.dtype && *spec.dtype != tensor.scalar_type()) {
+    fail(ErrorCode::kDtypeMismatch, std::string("dtype is ") + dtype_name(tensor.scalar_type()) + " instead of " + dtype_name(*spec.dtype));
+  }
+  if (!spec.shape) return;
+  auto rank = static_cast<size_t>(tensor.dim());
+  if (rank != spec.shape->size()) {
+    fail(ErrorCode::kShapeMismatch, "dimension count is " + std::to_string(rank) + " instead of " + std::to_string(spec.shape->size()));
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t wanted = (*spec.shape)[i];
+    if (wanted >= 0 && wanted != tensor.size(static_cast<int64_t>(i))) {
+      fail(ErrorCode::kShapeMismatch, "dimension " + std::to_string(i) + " is " + std::to_string(tensor.size(static_cast<int64_t>(i))) + " instead of " + std::to_string(wanted));
+    }
+  }
+}
+
+}  // namespace stator

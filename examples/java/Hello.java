@@ -1,0 +1,43 @@
+// Runs a model that takes one float32 tensor of shape [1, 8], as build/models/linear.pt does:
+//
+//   java -Djna.library.path=build/lib -cp 'bindings/java/target/*:bindings/java/target/lib/*' \
+//       examples/java/Hello.java MODEL
+//
+// LibTorch: the environment variable STATOR_TORCH_HOME names its folder.
+
+import io.github.statorruntime.DType;
+import io.github.statorruntime.StatorArena;
+import io.github.statorruntime.StatorMethod;
+import io.github.statorruntime.StatorModule;
+import io.github.statorruntime.StatorRuntime;
+import io.github.statorruntime.StatorTensor;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+public final class Hello {
+  public static void main(String[] args) {
+    float[] features = {1, 2, 3, 4, 5, 6, 7, 8};
+    try (StatorModule module = StatorModule.load(Path.of(args[0]))) {
+      // The short way: values in, values out.
+      try (StatorTensor x = StatorTensor.copyOf(features, 1, 8);
+          StatorTensor y = (StatorTensor) module.call(x)) {
+        System.out.println("call: " + y + " " + Arrays.toString(y.copyFloats()));
+      }
+
+      // The fast way: bind once, run many. A run copies nothing and makes no object.
+      StatorMethod forward = module.method("forward");
+      try (StatorRuntime runtime = module.createRuntime();
+          StatorArena arena = module.createArena()) {
+        FloatBuffer x = runtime.input(forward, 0, DType.FLOAT32, 1, 8).asFloatBuffer();
+        for (int i = 0; i < 3; i++) {
+          x.put(0, features).put(0, i);
+          runtime.run(forward, arena);
+          try (StatorTensor y = arena.output(0)) {
+            System.out.println("run " + i + ": " + y.floats().get(0));
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+"""Runs the conformance table through the Python binding. The format of the table is in README.md beside this file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import stator
+
+HERE = Path(__file__).resolve().parent
+MODELS = Path(os.environ.get("STATOR_TEST_MODELS", HERE.parents[1] / "build" / "models"))
+TABLE = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
+CASES = [pytest.param(case, id=case["name"]) for case in TABLE["cases"]]
+BINDABLE = [pytest.param(case, id=case["name"]) for case in TABLE["cases"] if case.get("bindable")]
+
+Json = dict[str, Any]
+
+
+def tensor(given: Json) -> torch.Tensor:
+    """In memory of its own, laid out as the table says."""
+    dtype = getattr(torch, given["dtype"])
+    kind = torch.float64 if dtype.is_floating_point else torch.int64
+    flat = torch.tensor([float(x) if isinstance(x, str) else x for x in given["data"]], dtype=kind).to(dtype)
+    values = flat.reshape(given["shape"])
+    if "strides" not in given:
+        return values
+    laid_out = torch.empty_strided(given["shape"], given["strides"], dtype=dtype)
+    # Elements that share a place are equal, so it does not matter which is written last; torch asks for places of their own.
+    steps = [0 if stride == 0 else slice(None) for stride in given["strides"]]
+    shown = tuple(slice(0, 1) if step == 0 else step for step in steps)
+    laid_out[shown].copy_(values[shown])
+    return laid_out
+
+
+def decode(given: Json, numpy: bool) -> Any:
+    kind, inside = next(iter(given.items()))
+    if kind == "tensor":
+        made = tensor(inside)
+        return made.numpy() if numpy and made.dtype != torch.bfloat16 else made
+    if kind in ("list", "tuple"):
+        items = [decode(item, numpy) for item in inside]
+        return items if kind == "list" else tuple(items)
+    if kind == "dict":
+        return {decode(key, numpy): decode(item, numpy) for key, item in inside}
+    return {"none": None, "float": float(inside) if kind == "float" else None}.get(kind, inside)
+
+
+def compare_tensor(got: Any, wanted: Json, where: str) -> None:
+    assert isinstance(got, stator.Tensor), where
+    expected = tensor(wanted)
+    assert got.dtype == wanted["dtype"], where
+    assert list(got.shape) == wanted["shape"], where
+    if expected.numel():
+        for size, stride, needed in zip(got.shape, got.strides, expected.stride(), strict=True):
+            assert size <= 1 or stride == needed, f"{where}: strides {got.strides}, expected {expected.stride()}"
+    relative, absolute = TABLE["tolerances"].get(wanted["dtype"], [0, 0])
+    torch.testing.assert_close(torch.from_dlpack(got), expected, rtol=relative, atol=absolute, equal_nan=True)
+    if wanted["dtype"] != "bfloat16":
+        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=relative, atol=absolute, equal_nan=True)
+
+
+def compare(got: Any, wanted: Json, where: str = "result") -> None:
+    kind, inside = next(iter(wanted.items()))
+    if kind == "tensor":
+        compare_tensor(got, inside, where)
+    elif kind in ("list", "tuple"):
+        assert isinstance(got, list if kind == "list" else tuple), where
+        assert list(getattr(got, "_fields", [])) == wanted.get("names", []), where
+        assert len(got) == len(inside), where
+        for index, item in enumerate(inside):
+            compare(got[index], item, f"{where}[{index}]")
+    elif kind == "dict":
+        assert list(got) == [decode(key, True) for key, _ in inside], where
+        for (_, item), value in zip(inside, got.values(), strict=True):
+            compare(value, item, f"{where}[...]")
+    elif kind == "float":
+        relative, absolute = TABLE["tolerances"]["float64"]
+        number = float(inside)
+        assert isinstance(got, float), where
+        assert got == number or (math.isnan(got) and math.isnan(number)) or abs(got - number) <= absolute + relative * abs(number), where
+    else:
+        expected = None if kind == "none" else inside
+        assert type(got) is type(expected), where
+        assert got == expected, where
+
+
+def check_error(error: stator.Error, wanted: Json) -> None:
+    assert error.code_name in wanted["codes"], error
+    for part in ("message", "argument", "operator", "source"):
+        for text in wanted.get(part, []):
+            assert text in getattr(error, part), f"{part} of {error.code_name}: {getattr(error, part)!r}"
+
+
+def load(case: Json) -> stator.Module:
+    return stator.load(MODELS / case["model"], **case.get("options", {}))
+
+
+@pytest.mark.parametrize("numpy", [True, False], ids=["numpy", "torch"])
+@pytest.mark.parametrize("case", CASES)
+def test_call(case: Json, numpy: bool) -> None:
+    if "error" in case:
+        with pytest.raises(stator.Error) as raised:
+            load(case)
+        check_error(raised.value, case["error"])
+        return
+    with load(case) as module, module.runtime() as runtime, module.arena() as arena:
+        for step in case["steps"]:
+            args = [decode(value, numpy) for value in step["args"]]
+            kwargs = {name: decode(value, numpy) for name, value in step.get("kwargs", [])}
+            if "error" in step:
+                with pytest.raises(stator.Error) as raised:
+                    runtime.method(step["method"]).call_into(arena, *args, **kwargs)
+                check_error(raised.value, step["error"])
+            else:
+                compare(runtime.method(step["method"]).call_into(arena, *args, **kwargs), step["result"])
+
+
+@pytest.mark.parametrize("case", BINDABLE)
+def test_bound(case: Json) -> None:
+    with load(case) as module, module.runtime() as runtime, module.arena() as arena:
+        for step in case["steps"]:
+            args = [decode(value, True) for value in step["args"]]
+            if "error" in step:
+                with pytest.raises(stator.Error) as raised:
+                    method = runtime.method(step["method"])
+                    method.bind(*args)
+                    method.run(arena)
+                check_error(raised.value, step["error"])
+            else:
+                method = runtime.method(step["method"])
+                method.bind(*args)
+                method.run(arena)
+                compare(arena.result(), step["result"])
+                for index, after in step.get("written", []):
+                    np.testing.assert_allclose(args[index], tensor(after["tensor"]).numpy(), rtol=1.3e-6)
+            runtime.unbind()
+
+
+@pytest.mark.parametrize("signature", [pytest.param(s, id=f"{s['model']}-{s['method']}") for s in TABLE["signatures"]])
+def test_signature(signature: Json) -> None:
+    method = load(signature).method(signature["method"])
+    inputs = [{"name": name, "type": kind, "written": name in method.written} for name, kind in method.inputs]
+    assert inputs == signature["inputs"]
+    assert method.output_count == signature["outputs"]

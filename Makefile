@@ -113,7 +113,7 @@ test-java: native java models ## Only the tests of the Java binding
 bench: native models ## Benchmarks, with LibTorch beside them
 	@ls $(BUILD)/bin/stator_bench_* > /dev/null
 	@for program in $(BUILD)/bin/stator_bench_*; do \
-	  echo "== $${program##*/}"; $(ENV) $$program; done
+	  mkdir -p $(BUILD)/bench; echo "== $${program##*/}"; $(ENV) $$program $(BUILD)/models $(BUILD)/bench/results.json; done
 
 # Checks ------------------------------------------------------------------------------------------------------------
 

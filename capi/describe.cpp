@@ -2,6 +2,7 @@
 
 #include <ATen/Version.h>
 #include <ATen/cpu/Utils.h>
+#include <c10/util/strides.h>
 #include <torch/headeronly/version.h>
 
 #include <nlohmann/json.hpp>
@@ -90,6 +91,38 @@ Json value_names(const std::vector<Value*>& values) {
   return out;
 }
 
+std::string signature_text(const SignatureEntry& entry) {
+  switch (entry.kind) {
+    case SignatureEntry::Kind::kTensor: {
+      std::ostringstream out;
+      out << dtype_name(entry.tensor.dtype) << at::IntArrayRef(entry.tensor.sizes);
+      if (entry.tensor.strides != c10::contiguous_strides(entry.tensor.sizes)) out << " strides " << at::IntArrayRef(entry.tensor.strides);
+      return out.str();
+    }
+    case SignatureEntry::Kind::kInt:
+      return std::to_string(entry.number);
+    case SignatureEntry::Kind::kBool:
+      return entry.number ? "True" : "False";
+    case SignatureEntry::Kind::kNone:
+      return "None";
+    case SignatureEntry::Kind::kOther:
+      return "any";
+  }
+  return "";
+}
+
+// Inputs, then the state that the method reads.
+Json describe_signatures(const StaticMethod& method) {
+  Json out = Json::array();
+  if (!method.signatures()) return out;
+  for (const auto& plan : method.signatures()->plans()) {
+    Json inputs = Json::array();
+    for (const SignatureEntry& entry : plan->signature.entries()) inputs.push_back(signature_text(entry));
+    out.push_back({{"inputs", inputs}, {"bound_nodes", plan->calls.size()}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string describe_module(const StaticModule& module) {
@@ -131,7 +164,8 @@ std::string describe_plan(const StaticMethod& method) {
            {"nodes", nodes},
            {"buffers", buffers},
            {"workspace_bytes", plan.layout(Place::kWorkspace).bytes},
-           {"output_bytes", plan.layout(Place::kArena).bytes}};
+           {"output_bytes", plan.layout(Place::kArena).bytes},
+           {"signatures", describe_signatures(method)}};
   return out.dump(2);
 }
 

@@ -65,13 +65,15 @@ stator_status* stator_arena_result(const stator_arena* arena, stator_value** out
 stator_status* stator_arena_export(const stator_arena* arena, int32_t index, DLManagedTensorVersioned** out) {
   return guarded([&] {
     require_handle(out, "out");
-    *out = to_dlpack(output(arena, index), arena->arena.lease(), false);
+    const at::Tensor& tensor = output(arena, index);
+    *out = to_dlpack(tensor, arena->arena.lease(), false);
   });
 }
 
 stator_status* stator_arena_export_legacy(const stator_arena* arena, int32_t index, DLManagedTensor** out) {
   return guarded([&] {
     require_handle(out, "out");
-    *out = to_dlpack_legacy(output(arena, index), arena->arena.lease());
+    const at::Tensor& tensor = output(arena, index);
+    *out = to_dlpack_legacy(tensor, arena->arena.lease());
   });
 }

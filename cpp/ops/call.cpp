@@ -67,7 +67,14 @@ void set_shape(c10::TensorImpl& impl, at::IntArrayRef sizes, at::IntArrayRef str
   }
 }
 
-void raise(const PlannedBuffer& buffer, int64_t bytes) {
+at::Tensor on_heap(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) {
+  if (strides.empty()) return at::detail::empty_cpu(sizes, dtype);
+  return at::detail::empty_strided_cpu(sizes, strides, dtype);
+}
+
+}  // namespace
+
+void observe_size(const PlannedBuffer& buffer, int64_t bytes) {
   int64_t seen = buffer.observed->load(std::memory_order_relaxed);
   while (seen < bytes) {
     if (!buffer.observed->compare_exchange_weak(seen, bytes, std::memory_order_relaxed)) continue;
@@ -75,13 +82,6 @@ void raise(const PlannedBuffer& buffer, int64_t bytes) {
     return;
   }
 }
-
-at::Tensor on_heap(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) {
-  if (strides.empty()) return at::detail::empty_cpu(sizes, dtype);
-  return at::detail::empty_strided_cpu(sizes, strides, dtype);
-}
-
-}  // namespace
 
 at::Tensor& Call::output(int i, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType scalar_type) const {
   c10::IValue& slot = *outputs_[i];
@@ -102,7 +102,7 @@ at::Tensor& Call::output(int i, at::IntArrayRef sizes, at::IntArrayRef strides, 
       if (!in_slot) slot = buffer->tensor;
       return slot.toTensor();
     }
-    if (bytes != kUnusable && buffer->observed) raise(*buffer, bytes);
+    if (bytes != kUnusable && buffer->observed) observe_size(*buffer, bytes);
   }
   slot = on_heap(sizes, strides, scalar_type);
   return slot.toTensor();

@@ -21,6 +21,9 @@ struct PlannedBuffer {
   at::Tensor tensor;
 };
 
+// Raises what the plan has observed of this buffer's size, so that the next layout has room for `bytes`.
+void observe_size(const PlannedBuffer& buffer, int64_t bytes);
+
 class Call {
  public:
   Call(c10::IValue* const* inputs, int32_t input_count, c10::IValue* const* outputs, PlannedBuffer* const* buffers, const void* data)
@@ -34,6 +37,12 @@ class Call {
   // What the implementation's prepare() made for this node.
   template <class T>
   const T& data() const { return *static_cast<const T*>(data_); }
+  // The same call as another implementation, for which `data` was prepared, is to see it.
+  Call with(const void* data) const {
+    Call other = *this;
+    other.data_ = data;
+    return other;
+  }
 
   // Makes result i a tensor of this dtype and shape, elements undefined. Empty strides mean contiguous.
   // The reference is to the tensor in the result's slot.

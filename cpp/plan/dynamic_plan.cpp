@@ -215,6 +215,7 @@ class Builder {
     tensor.slot = slot(output);
     tensor.place = contains(results_, location) ? Place::kArena : Place::kWorkspace;
     tensor.lifetime = lifetimes_.of(location);
+    tensor.written = aliases_.locations()[location].written;
     planned_.emplace(output, static_cast<int32_t>(plan_->tensors.size()));
     plan_->tensors.push_back(tensor);
   }

@@ -35,7 +35,7 @@ enum class InstructionKind : uint8_t {
 struct Instruction {
   InstructionKind kind = InstructionKind::kCall;
   OpFunction run = nullptr;          // kCall
-  const void* data = nullptr;        // kCall: what the implementation prepared; kBound: index of the bound call
+  const void* data = nullptr;        // kCall: what the implementation prepared
   int32_t operands = 0;              // in Plan::operands: slots of the inputs, then of the outputs
   int32_t input_count = 0;
   int32_t output_count = 0;
@@ -67,6 +67,7 @@ struct PlannedTensor {
   int32_t index = 0;  // among the tensors of its place
   Lifetime lifetime;
   int32_t group = 0;  // within its place
+  bool written = false;  // some operator may change it, its shape included, after it was made
 };
 
 struct Plan {

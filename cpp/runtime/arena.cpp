@@ -42,6 +42,7 @@ void Arena::claim() {
 void Arena::clear() noexcept {
   contents_->result = c10::IValue();
   contents_->outputs.clear();
+  bytes_.store(contents_->block.bytes(), std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_acq_rel);
 }
 
@@ -62,7 +63,7 @@ void Arena::place(const Plan& plan) {
     contents.buffers.clear();
     contents.buffers.resize(layout.offsets.size());
   }
-  if (contents.block.reserve(layout.bytes)) bytes_.store(contents.block.bytes(), std::memory_order_relaxed);
+  contents.block.reserve(layout.bytes);
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& tensor = plan.tensors[i];
     if (tensor.place != Place::kArena) continue;
@@ -90,7 +91,16 @@ ArenaContents& Arena::begin(const Plan& plan) {
   return *contents_;
 }
 
-void Arena::finish() { state_.store(kFilled, std::memory_order_release); }
+void Arena::finish() {
+  int64_t bytes = contents_->block.bytes();
+  for (const at::Tensor& tensor : contents_->outputs) {
+    const auto* data = static_cast<const std::byte*>(tensor.storage().data());
+    bool in_block = data >= contents_->block.data() && data < contents_->block.data() + contents_->block.bytes();
+    if (!in_block) bytes += static_cast<int64_t>(tensor.storage().nbytes());
+  }
+  bytes_.store(bytes, std::memory_order_relaxed);
+  state_.store(kFilled, std::memory_order_release);
+}
 
 void Arena::abandon() noexcept {
   contents_->result = c10::IValue();

@@ -7,6 +7,7 @@
 
 #include "graph/error.h"
 #include "runtime/signature.h"
+#include "values/deep_copy.h"
 
 namespace stator {
 namespace {
@@ -62,12 +63,6 @@ void move_slots(Frame& frame, const Instruction& instruction) {
   throw Error(ErrorCode::kModelError, message.isString() ? message.toStringRef() : describe(message), place_of(frame, instruction));
 }
 
-// State must not keep memory that the caller lends for one run.
-c10::IValue own_copy(const c10::IValue& value) {
-  c10::IValue::HashIdentityIValueMap memo;
-  return value.deepcopy(memo, at::kCPU);
-}
-
 void call_method(Frame& frame, const Instruction& instruction) {
   const std::string& name = frame.plan().nodes[instruction.node].node->name;
   auto* const* operands = frame.operands(instruction);
@@ -86,9 +81,9 @@ bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
 
 }  // namespace
 
-void execute(Frame& frame, State& state) {
+void execute(Frame& frame, State& state, const std::vector<Instruction>& first_code, BoundFrame* bound) {
   const Plan& plan = frame.plan();
-  const Instruction* const code = plan.code.data();
+  const Instruction* code = first_code.data();
   const auto end = static_cast<int32_t>(plan.code.size());
   int32_t pc = 0;
   try {
@@ -132,13 +127,19 @@ void execute(Frame& frame, State& state) {
           break;
         case InstructionKind::kStoreState: {
           const c10::IValue& value = *frame.operands(instruction)[0];
-          state.slots[instruction.index] = instruction.target ? own_copy(value) : value;
+          // State must not keep memory that the caller lends for one run.
+          state.slots[instruction.index] = instruction.target ? deep_copy(value) : value;
           break;
         }
         case InstructionKind::kCallMethod:
           call_method(frame, instruction);
           break;
         case InstructionKind::kBound:
+          if (!bound->run(instruction.index)) {
+            bound->leave();
+            code = plan.code.data();
+            continue;
+          }
           break;
       }
       for (int32_t i = 0; i < instruction.drop_count; ++i) frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();

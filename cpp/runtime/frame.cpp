@@ -42,6 +42,7 @@ void Frame::place_workspace(MemoryBlock& workspace) {
   workspace_ = workspace.data();
   version_ = version;
   workspace_bytes_ = layout.bytes;
+  ++placement_;
 }
 
 void Frame::place(MemoryBlock& workspace, ArenaContents& arena) {

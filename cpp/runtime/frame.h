@@ -3,6 +3,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <span>
 #include <vector>
 
 #include "memory/block.h"
@@ -21,6 +22,7 @@ class Frame {
   const Plan& plan() const { return plan_; }
   c10::IValue& slot(int32_t index) { return slots_[index]; }
   c10::IValue& input(int32_t index) { return slots_[plan_.first_input + index]; }
+  std::span<const c10::IValue> inputs() const { return std::span(slots_).subspan(plan_.first_input, plan_.input_count); }
   c10::IValue* const* operands(const Instruction& instruction) const { return operands_.data() + instruction.operands; }
   PlannedBuffer* const* buffers(const Instruction& instruction) const { return buffer_of_operand_.data() + instruction.operands; }
 
@@ -32,6 +34,8 @@ class Frame {
   void clear();
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
+  // Counts how often planned tensors of the workspace got new places.
+  int64_t placement() const { return placement_; }
 
  private:
   void place_workspace(MemoryBlock& workspace);
@@ -49,6 +53,7 @@ class Frame {
   const void* workspace_ = nullptr;
   int64_t version_ = -1;
   int64_t workspace_bytes_ = 0;
+  int64_t placement_ = 0;
 };
 
 }  // namespace stator

@@ -5,6 +5,7 @@
 
 #include "passes/freeze.h"
 #include "passes/pipeline.h"
+#include "values/deep_copy.h"
 
 namespace stator {
 
@@ -12,6 +13,7 @@ StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t 
   if (!method_.graph) return;
   optimize(*method_.graph);
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
+  if (options.signature_plans) signatures_ = std::make_unique<SignatureCache>();
 }
 
 const Plan& StaticMethod::plan() const {
@@ -77,7 +79,6 @@ int64_t StaticModule::weight_bytes() const {
     });
   };
   for (const auto& method : methods_) {
-    if (method->output_count() < -1) continue;
     try {
       for (const c10::IValue& constant : method->plan().constants) count(constant);
     } catch (const Error&) {
@@ -86,14 +87,6 @@ int64_t StaticModule::weight_bytes() const {
   }
   for (const StateSlot& slot : state_slots_) count(slot.value);
   return bytes;
-}
-
-std::vector<c10::IValue> deep_copy(const std::vector<c10::IValue>& values) {
-  c10::IValue::HashIdentityIValueMap memo;
-  std::vector<c10::IValue> out;
-  out.reserve(values.size());
-  for (const c10::IValue& value : values) out.push_back(value.deepcopy(memo, at::kCPU));
-  return out;
 }
 
 std::shared_ptr<State> StaticModule::make_state() const {

@@ -1,5 +1,5 @@
 // StaticModule: what loading makes of a file, and what all its runtimes share: graphs, plans, constants. Immutable after load (but for the
-// sizes that plans observe), so any thread may use it.
+// sizes that plans observe, and the signature plans made of them), so any thread may use it.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -13,6 +13,7 @@
 #include "plan/plan.h"
 #include "runtime/options.h"
 #include "runtime/signature.h"
+#include "runtime/signature_cache.h"
 
 namespace stator {
 
@@ -33,6 +34,8 @@ class StaticMethod {
   // Throws the reason if the method cannot run.
   const Plan& plan() const;
   const Graph& graph() const;
+  // NULL if the method has only the dynamic plan.
+  SignatureCache* signatures() const { return signatures_.get(); }
   const TensorSpec* spec(int32_t input) const { return input < static_cast<int32_t>(specs_.size()) && declared_[input] ? &specs_[input] : nullptr; }
   void declare(const std::vector<TensorSpec>& specs);
   bool writes_input(int32_t input) const { return plan_ && plan_->writes_input[input]; }
@@ -42,6 +45,7 @@ class StaticMethod {
   Method method_;
   int32_t index_;
   std::unique_ptr<Plan> plan_;
+  std::unique_ptr<SignatureCache> signatures_;
   std::vector<TensorSpec> specs_;
   std::vector<bool> declared_;
 };
@@ -73,8 +77,5 @@ class StaticModule {
   std::mutex mutex_;
   std::shared_ptr<State> shared_state_;
 };
-
-// Deep copies of values that may share memory: what is shared stays shared.
-std::vector<c10::IValue> deep_copy(const std::vector<c10::IValue>& values);
 
 }  // namespace stator

@@ -11,6 +11,7 @@
 #include "runtime/signature.h"
 #include "runtime/threads.h"
 #include "values/conform.h"
+#include "values/deep_copy.h"
 
 namespace stator {
 
@@ -67,7 +68,7 @@ void StaticRuntime::check_owner(const StaticMethod& method) const {
 StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& method) {
   check_owner(method);
   auto& state = methods_[method.index()];
-  if (!state) state = std::make_unique<MethodState>(method.plan());
+  if (!state) state = std::make_unique<MethodState>(method);
   return *state;
 }
 
@@ -236,7 +237,7 @@ void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Ar
       IntraOpThreads threads(options_.intra_op_threads);
       std::unique_lock<std::mutex> lock;
       if (options_.state == StateSharing::kShared) lock = std::unique_lock(state_->mutex);
-      execute(frame, *state_);
+      state.signatures ? state.signatures->run(*state_) : execute(frame, *state_, frame.plan().code);
     }
     const auto& outputs = frame.plan().outputs;
     c10::IValue result = outputs.empty() ? c10::IValue() : frame.slot(outputs[0]);

@@ -13,6 +13,7 @@
 #include "runtime/arena.h"
 #include "runtime/frame.h"
 #include "runtime/module.h"
+#include "runtime/signature_runs.h"
 
 namespace stator {
 
@@ -44,8 +45,11 @@ class StaticRuntime {
   };
   // What a runtime keeps for a method it has been used with.
   struct MethodState {
-    explicit MethodState(const Plan& plan) : frame(plan), bound(plan.input_count) {}
+    explicit MethodState(const StaticMethod& method) : frame(method.plan()), bound(method.plan().input_count) {
+      if (method.signatures()) signatures.emplace(frame, *method.signatures());
+    }
     Frame frame;
+    std::optional<SignatureRuns> signatures;
     std::vector<std::optional<c10::IValue>> bound;
     std::vector<std::unique_ptr<BoundOutput>> outputs;  // by output index
   };

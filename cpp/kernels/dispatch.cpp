@@ -1,0 +1,50 @@
+#include "kernels/dispatch.h"
+
+#include <ATen/Version.h>
+
+namespace stator {
+
+namespace DEFAULT {
+extern const PointwiseKernels pointwise_kernels;
+}
+#ifdef STATOR_HAVE_AVX2_KERNELS
+namespace AVX2 {
+extern const PointwiseKernels pointwise_kernels;
+}
+#endif
+#ifdef STATOR_HAVE_AVX512_KERNELS
+namespace AVX512 {
+extern const PointwiseKernels pointwise_kernels;
+}
+#endif
+
+namespace {
+
+constexpr KernelTable kTables[] = {
+    {"DEFAULT", &DEFAULT::pointwise_kernels},
+#ifdef STATOR_HAVE_AVX2_KERNELS
+    {"AVX2", &AVX2::pointwise_kernels},
+#endif
+#ifdef STATOR_HAVE_AVX512_KERNELS
+    {"AVX512", &AVX512::pointwise_kernels},
+#endif
+};
+
+}  // namespace
+
+const KernelTable* find_kernels(std::string_view capability) {
+  for (const KernelTable& table : kTables) {
+    if (capability == table.capability) return &table;
+  }
+  return nullptr;
+}
+
+const KernelTable& kernels() {
+  static const KernelTable& chosen = []() -> const KernelTable& {
+    const KernelTable* found = find_kernels(at::get_cpu_capability());
+    return found ? *found : kTables[0];  // LibTorch has names of its own for what is less than AVX2
+  }();
+  return chosen;
+}
+
+}  // namespace stator

@@ -1,0 +1,58 @@
+#include "runtime/signature_runs.h"
+
+#include <algorithm>
+
+#include "runtime/execute.h"
+
+namespace stator {
+
+SignatureRuns::SignatureRuns(Frame& frame, SignatureCache& cache) : frame_(frame), cache_(cache) {
+  for (const Instruction& instruction : frame.plan().code) {
+    if (instruction.kind == InstructionKind::kLoadState) state_read_.push_back(instruction.index);
+  }
+  std::sort(state_read_.begin(), state_read_.end());
+  state_read_.erase(std::unique(state_read_.begin(), state_read_.end()), state_read_.end());
+}
+
+void SignatureRuns::run(State& state) {
+  const RunValues values{frame_.inputs(), state.slots, state_read_};
+  if (BoundFrame* bound = kept(values)) return run_bound(*bound, state);
+  InputSignature signature(values);
+  SignatureCache::Found found = cache_.find(signature);
+  if (found.plan) {
+    run_bound(keep(std::move(found.plan)), state);
+  } else if (found.make) {
+    run_watched(std::move(signature), state);
+  } else {
+    execute(frame_, state, frame_.plan().code);
+  }
+}
+
+BoundFrame* SignatureRuns::kept(const RunValues& values) {
+  auto found = std::find_if(frames_.begin(), frames_.end(), [&](const auto& frame) { return frame->plan().signature.matches(values); });
+  if (found == frames_.end()) return nullptr;
+  std::rotate(frames_.begin(), found, found + 1);
+  return frames_.front().get();
+}
+
+BoundFrame& SignatureRuns::keep(std::shared_ptr<const SignaturePlan> plan) {
+  if (frames_.size() == kMostFrames) frames_.pop_back();
+  frames_.insert(frames_.begin(), std::make_unique<BoundFrame>(std::move(plan), frame_));
+  return *frames_.front();
+}
+
+void SignatureRuns::run_bound(BoundFrame& bound, State& state) {
+  if (bound.prepare()) {
+    execute(frame_, state, bound.code(), &bound);
+  } else {
+    execute(frame_, state, frame_.plan().code);
+  }
+}
+
+void SignatureRuns::run_watched(InputSignature signature, State& state) {
+  const Observation observation(frame_.plan());
+  execute(frame_, state, observation.code());
+  cache_.add(make_signature_plan(frame_.plan(), std::move(signature), observation));
+}
+
+}  // namespace stator

@@ -1,0 +1,452 @@
+// Signature plans against the dynamic plan: same results, whatever changes between runs and within one.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "graph/parser.h"
+#include "kernels/dispatch.h"
+#include "ops_frame.h"
+#include "runtime/runtime.h"
+
+namespace stator {
+namespace {
+
+using test::Arguments;
+
+std::atomic<int> executed{0};
+
+template <BoundKernel PointwiseKernels::* kernel>
+void counted(const BoundArguments& arguments) {
+  ++executed;
+  (kernels().pointwise->*kernel)(arguments);
+}
+
+BoundKernel counting(BoundKernel kernel) {
+  const PointwiseKernels& table = *kernels().pointwise;
+  if (kernel == table.add) return counted<&PointwiseKernels::add>;
+  if (kernel == table.mul) return counted<&PointwiseKernels::mul>;
+  return kernel == table.sigmoid ? counted<&PointwiseKernels::sigmoid> : kernel;
+}
+
+std::shared_ptr<StaticModule> make_module(std::string_view text, bool signature_plans, std::vector<at::Tensor> state) {
+  Program program;
+  program.format = "test";
+  for (const at::Tensor& value : state) {
+    program.slots.push_back({"state" + std::to_string(program.slots.size()), c10::TensorType::get(), value});
+  }
+  Method method{.name = "forward", .parameters = {}, .result = nullptr, .graph = parse_graph(text), .unsupported = std::nullopt};
+  for (const Value* input : method.graph->inputs()) method.parameters.push_back({input->name, input->type, std::nullopt});
+  method.result = method.graph->outputs()[0]->type;
+  program.methods.push_back(std::move(method));
+  ModuleOptions options;
+  options.signature_plans = signature_plans;
+  return std::make_shared<StaticModule>(std::move(program), options);
+}
+
+// A module and one runtime of it.
+struct Side {
+  Side(std::string_view text, bool signature_plans, std::vector<at::Tensor> state)
+      : module(make_module(text, signature_plans, std::move(state))), runtime(module, {1, StateSharing::kPrivate}), arena(module) {}
+
+  const StaticMethod& method() const { return *module->methods()[0]; }
+  c10::IValue run(const Arguments& arguments) {
+    runtime.call(method(), arguments, {}, arena);
+    return arena.result();
+  }
+
+  std::shared_ptr<StaticModule> module;
+  StaticRuntime runtime;
+  Arena arena;
+};
+
+// The same graph with signature plans and without.
+class Both {
+ public:
+  explicit Both(std::string_view text, std::vector<at::Tensor> state = {}) : bound(text, true, state), dynamic(text, false, state) {}
+
+  // Runs both on copies of the arguments and compares results and arguments. The number of bound calls that ran.
+  int run(const Arguments& arguments) {
+    Arguments theirs, ours;
+    for (const c10::IValue& argument : arguments) {
+      theirs.push_back(test::deep_copy(argument));
+      ours.push_back(test::deep_copy(argument));
+    }
+    for (const auto& plan : plans()) {
+      // Made by make_shared, so not const in truth.
+      for (const BoundCall& call : plan->calls) const_cast<BoundCall&>(call).kernel = counting(call.kernel);
+    }
+    const int before = executed;
+    compare(dynamic.run(theirs), bound.run(ours));
+    for (size_t i = 0; i < arguments.size(); ++i) test::expect_same(theirs[i], ours[i], "argument " + std::to_string(i));
+    return executed - before;
+  }
+  // The same until a plan has been made and used; of the last run.
+  int run_often(const Arguments& arguments) {
+    int count = 0;
+    for (int i = 0; i < 5; ++i) count = run(arguments);
+    return count;
+  }
+
+  std::vector<std::shared_ptr<const SignaturePlan>> plans() const { return bound.method().signatures()->plans(); }
+
+  Side bound, dynamic;
+
+ private:
+  static void compare(const c10::IValue& expected, const c10::IValue& actual) {
+    if (!expected.isTuple()) return test::expect_same(expected, actual, "result");
+    const auto &a = expected.toTupleRef().elements(), &b = actual.toTupleRef().elements();
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) test::expect_same(a[i], b[i], "result " + std::to_string(i));
+  }
+};
+
+constexpr std::string_view kChain = R"(graph(%x : Tensor, %y : Tensor):
+  %two : int = prim::Constant[value=2]()
+  %half : float = prim::Constant[value=0.5]()
+  %a : Tensor = aten::mul.Tensor(%x, %y)
+  %b : Tensor = aten::add.Tensor(%a, %x, %two)
+  %c : Tensor = aten::sigmoid(%b)
+  %d : Tensor = aten::add.Scalar(%c, %half, %two)
+  %e : Tensor = aten::mul.Scalar(%d, %two)
+  return (%e))";
+
+TEST(SignaturePlan, is_made_at_second_sight_and_used_from_the_third_run) {
+  Both both(kChain);
+  const Arguments arguments{at::randn({4, 5}), at::randn({5})};
+  EXPECT_EQ(both.run(arguments), 0);
+  EXPECT_TRUE(both.plans().empty());
+  EXPECT_EQ(both.run(arguments), 0);
+  ASSERT_EQ(both.plans().size(), 1u);
+  EXPECT_EQ(both.run(arguments), 5);
+  EXPECT_EQ(both.run({at::randn({4, 5}), at::randn({5})}), 5);
+}
+
+TEST(SignaturePlan, only_the_last_of_a_chain_of_bound_calls_needs_a_tensor) {
+  Both both(kChain);
+  both.run_often({at::randn({4, 5}), at::randn({4, 5})});
+  std::vector<bool> escapes;
+  for (const BoundCall& call : both.plans()[0]->calls) escapes.push_back(call.escapes);
+  EXPECT_EQ(escapes, (std::vector<bool>{false, false, false, false, true}));
+}
+
+TEST(SignaturePlan, does_not_exist_unless_asked_for) { EXPECT_EQ(Side(kChain, false, {}).method().signatures(), nullptr); }
+
+struct Inputs {
+  const char* name;
+  at::Tensor x, y;
+  int bound;  // of the five calls
+};
+
+void PrintTo(const Inputs& inputs, std::ostream* out) { *out << inputs.name; }
+
+std::vector<Inputs> all_inputs() {
+  return {{"same", at::randn({4, 5}), at::randn({4, 5}), 5},
+          {"row", at::randn({4, 5}), at::randn({5}), 5},
+          {"column", at::randn({4, 5}), at::randn({4, 1}), 5},
+          {"outer_product", at::randn({4, 1}), at::randn({1, 5}), 5},
+          {"grows", at::randn({5}), at::randn({4, 5}), 5},
+          {"number", at::randn({4, 5}), at::randn({}), 5},
+          {"both_numbers", at::randn({}), at::randn({}), 5},
+          {"three_loops", at::randn({2, 3, 4}), at::randn({2, 1, 4}), 4},
+          {"other_row", at::randn({7, 3}), at::randn({3}), 5},
+          {"empty", at::randn({0, 5}), at::randn({5}), 0},
+          {"large", at::randn({200, 200}), at::randn({200}), 0},
+          {"transposed", at::randn({5, 4}).t(), at::randn({4, 5}), 0},
+          {"every_second", at::randn({4, 10}).slice(1, 0, 10, 2), at::randn({4, 5}), 3},
+          {"from_the_middle", at::randn({8, 5}).slice(0, 2, 6), at::randn({4, 5}), 5},
+          {"double", at::randn({4, 5}, at::kDouble), at::randn({4, 5}, at::kDouble), 0},
+          {"double_meets_float", at::randn({4, 5}), at::randn({4, 5}, at::kDouble), 0},
+          {"int", at::ones({4, 5}, at::kLong), at::full({4, 5}, 3, at::kLong), 2},
+          {"int_meets_float", at::ones({4, 5}, at::kLong), at::randn({4, 5}), 3},
+          {"half", at::randn({4, 5}).to(at::kHalf), at::randn({4, 5}).to(at::kHalf), 0}};
+}
+
+class SignaturePlanOf : public testing::TestWithParam<Inputs> {};
+
+TEST_P(SignaturePlanOf, binds_what_kernels_take) {
+  EXPECT_EQ(Both(kChain).run_often({GetParam().x, GetParam().y}), GetParam().bound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Inputs, SignaturePlanOf, testing::ValuesIn(all_inputs()), [](const auto& info) { return std::string(info.param.name); });
+
+TEST(SignaturePlan, signatures_alternate_in_one_runtime) {
+  Both both(kChain);
+  for (int round = 0; round < 5; ++round) {
+    for (const Inputs& inputs : all_inputs()) {
+      const int bound = both.run({inputs.x, inputs.y});
+      if (round < 2) continue;
+      EXPECT_EQ(bound, inputs.bound) << inputs.name;
+    }
+  }
+}
+
+TEST(SignaturePlan, old_signatures_leave_the_cache) {
+  Both both(kChain);
+  for (int64_t n = 1; n <= 70; ++n) both.run_often({at::randn({n}), at::randn({n})});
+  EXPECT_EQ(both.plans().size(), 64u);
+  EXPECT_EQ(both.run_often({at::randn({1}), at::randn({1})}), 5);
+}
+
+TEST(SignaturePlan, bad_shapes_raise_as_ever) {
+  Both both(kChain);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_THROW(both.run({at::randn({4}), at::randn({5})}), Error);
+    both.run({at::randn({4}), at::randn({4})});
+  }
+}
+
+TEST(SignaturePlan, branches_join_bound_and_dynamic_values) {
+  Both both(R"(graph(%x : Tensor, %c : bool):
+    %one : int = prim::Constant[value=1]()
+    %a : Tensor = aten::mul.Tensor(%x, %x)
+    %b : Tensor = prim::If(%c)
+      block0():
+        %p : Tensor = aten::sigmoid(%a)
+        -> (%p)
+      block1():
+        %q : Tensor = aten::neg(%a)
+        %r : Tensor = aten::add.Tensor(%q, %x, %one)
+        -> (%r)
+    %d : Tensor = aten::add.Tensor(%b, %a, %one)
+    return (%d))");
+  EXPECT_EQ(both.run_often({at::randn({3, 4}), true}), 3);
+  EXPECT_EQ(both.run_often({at::randn({3, 4}), false}), 3);
+  EXPECT_EQ(both.run_often({at::randn({9}), false}), 3);
+  EXPECT_EQ(both.run_often({at::randn({3, 4}), true}), 3);
+}
+
+// The branch is chosen by what is in a tensor, so the signature does not know it.
+TEST(SignaturePlan, a_branch_that_was_not_seen_runs_dynamic) {
+  Both both(R"(graph(%x : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %zero : int = prim::Constant[value=0]()
+    %none : NoneType = prim::Constant[value=None]()
+    %s : Tensor = aten::sum(%x, %none)
+    %t : Tensor = aten::gt.Scalar(%s, %zero)
+    %c : bool = aten::Bool.Tensor(%t)
+    %b : Tensor = prim::If(%c)
+      block0():
+        %n : Tensor = aten::neg(%x)
+        %p : Tensor = aten::sigmoid(%n)
+        -> (%p)
+      block1():
+        %m : Tensor = aten::abs(%x)
+        %q : Tensor = aten::mul.Tensor(%m, %m)
+        -> (%q)
+    %d : Tensor = aten::add.Tensor(%b, %x, %one)
+    return (%d))");
+  EXPECT_EQ(both.run_often({at::ones({3, 4})}), 2);
+  EXPECT_EQ(both.run({-at::ones({3, 4})}), 1);
+  EXPECT_EQ(both.run({at::ones({3, 4})}), 2);
+}
+
+TEST(SignaturePlan, loops_carry_values_through_bound_calls) {
+  Both both(R"(graph(%x : Tensor, %n : int):
+    %one : int = prim::Constant[value=1]()
+    %true : bool = prim::Constant[value=True]()
+    %w : Tensor = aten::sigmoid(%x)
+    %r : Tensor = prim::Loop(%n, %true, %x)
+      block0(%i : int, %v : Tensor):
+        %a : Tensor = aten::mul.Tensor(%v, %w)
+        %b : Tensor = aten::add.Tensor(%a, %x, %one)
+        -> (%true, %b)
+    %z : Tensor = aten::mul.Tensor(%r, %r)
+    return (%z))");
+  EXPECT_GT(both.run_often({at::randn({6}), 3}), 4);
+  both.run_often({at::randn({6}), 0});
+  both.run_often({at::randn({2, 6}), 5});
+  EXPECT_GT(both.run_often({at::randn({6}), 3}), 4);
+}
+
+TEST(SignaturePlan, a_shape_that_changes_from_iteration_to_iteration_leaves_the_plan) {
+  Both both(R"(graph(%x : Tensor, %n : int):
+    %zero : int = prim::Constant[value=0]()
+    %true : bool = prim::Constant[value=True]()
+    %r : Tensor = prim::Loop(%n, %true, %x)
+      block0(%i : int, %v : Tensor):
+        %a : Tensor = aten::sigmoid(%v)
+        %l : Tensor[] = prim::ListConstruct(%a, %v)
+        %b : Tensor = aten::cat(%l, %zero)
+        -> (%true, %b)
+    return (%r))");
+  for (int64_t n = 0; n < 4; ++n) both.run_often({at::randn({2, 3}), n});
+}
+
+TEST(SignaturePlan, in_place_operators_and_views_see_bound_results) {
+  Both both(R"(graph(%x : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %minus : int = prim::Constant[value=-1]()
+    %a : Tensor = aten::mul.Tensor(%x, %x)
+    %shape : int[] = prim::ListConstruct(%minus)
+    %v : Tensor = aten::view(%a, %shape)
+    %w : Tensor = aten::add_.Scalar(%v, %one, %one)
+    %b : Tensor = aten::sigmoid(%a)
+    %d : Tensor = aten::mul.Tensor(%w, %v)
+    %e : Tensor = aten::add_.Tensor(%a, %b, %one)
+    %f : Tensor = aten::add.Tensor(%a, %e, %one)
+    %r : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%f, %d, %a)
+    return (%r))");
+  EXPECT_EQ(both.run_often({at::randn({3, 4})}), 4);
+  EXPECT_EQ(both.run_often({at::randn({2})}), 4);
+}
+
+TEST(SignaturePlan, a_bound_result_that_an_operator_reshapes_is_read_as_it_is) {
+  Both both(R"(graph(%x : Tensor, %n : int):
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %none : NoneType = prim::Constant[value=None]()
+    %a : Tensor = aten::mul.Tensor(%x, %x)
+    %shape : int[] = prim::ListConstruct(%n)
+    %b : Tensor = aten::resize_(%a, %shape, %none)
+    %c : Tensor = aten::zero_(%a)
+    %d : Tensor = aten::unsqueeze_(%a, %zero)
+    %e : Tensor = aten::add.Tensor(%a, %x, %one)
+    return (%e))");
+  for (int64_t n : {6, 1, 6}) EXPECT_GE(both.run_often({at::randn({6}), n}), 1);
+}
+
+TEST(SignaturePlan, bound_results_are_returned_in_containers_twice_and_as_views) {
+  Both both(R"(graph(%x : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %a : Tensor = aten::mul.Tensor(%x, %x)
+    %b : Tensor = aten::sigmoid(%a)
+    %t : Tensor = aten::t(%b)
+    %c : Tensor = aten::add.Tensor(%a, %b, %one)
+    %l : Tensor[] = prim::ListConstruct(%c, %a)
+    %r : Tuple[Tensor, Tensor, Tensor, Tensor[]] = prim::TupleConstruct(%a, %a, %t, %l)
+    return (%r))");
+  EXPECT_EQ(both.run_often({at::randn({3, 4})}), 3);
+}
+
+TEST(SignaturePlan, results_stay_while_their_arena_does) {
+  Both both(kChain);
+  const Arguments arguments{at::randn({4, 5}), at::randn({5})};
+  both.run_often(arguments);
+  Arena held(both.bound.module);
+  both.bound.runtime.call(both.bound.method(), arguments, {}, held);
+  const at::Tensor copy = held.result().toTensor().clone();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(both.run({at::randn({4, 5}), at::randn({5})}), 5);
+  EXPECT_TRUE(at::equal(copy, held.result().toTensor()));
+}
+
+// %a is read by bound calls only, until the run leaves the plan.
+constexpr std::string_view kSelects = R"(graph(%x : Tensor):
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = aten::mul.Tensor(%x, %x)
+  %mask : Tensor = aten::gt.Scalar(%x, %zero)
+  %m : Tensor = aten::masked_select(%x, %mask)
+  %p : Tensor = aten::sigmoid(%m)
+  %q : Tensor = aten::mul.Tensor(%p, %m)
+  %b : Tensor = aten::add.Tensor(%a, %x, %one)
+  %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%q, %b)
+  return (%r))";
+
+TEST(SignaturePlan, a_shape_that_depends_on_data_leaves_the_plan_where_it_differs) {
+  Both both(kSelects);
+  const at::Tensor three = at::tensor({1.0f, -1.0f, 2.0f, 3.0f}), one = at::tensor({-5.0f, -1.0f, 2.0f, -3.0f});
+  EXPECT_EQ(both.run_often({three}), 4);
+  EXPECT_EQ(both.run({one}), 1);
+  EXPECT_EQ(both.run({-three.abs()}), 1);
+  EXPECT_EQ(both.run({three}), 4);
+}
+
+TEST(SignaturePlan, nonzero_is_a_hypothesis_too) {
+  Both both(R"(graph(%x : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %i : Tensor = aten::nonzero(%x)
+    %f : Tensor = aten::mul.Tensor(%x, %x)
+    %six : int = prim::Constant[value=6]()
+    %false : bool = prim::Constant[value=False]()
+    %none : NoneType = prim::Constant[value=None]()
+    %g : Tensor = aten::to.dtype(%i, %six, %false, %false, %none)
+    %minus : int = prim::Constant[value=-1]()
+    %shape : int[] = prim::ListConstruct(%minus)
+    %v : Tensor = aten::view(%g, %shape)
+    %h : Tensor = aten::add.Scalar(%v, %one, %one)
+    %s : Tensor = aten::sigmoid(%v)
+    %r : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%f, %h, %s)
+    return (%r))");
+  EXPECT_EQ(both.run_often({at::tensor({1.0f, 0.0f, 2.0f})}), 3);
+  EXPECT_EQ(both.run({at::tensor({1.0f, 4.0f, 2.0f})}), 1);
+  EXPECT_EQ(both.run({at::tensor({1.0f, 0.0f, 2.0f})}), 3);
+}
+
+TEST(SignaturePlan, inputs_that_the_method_writes_are_written) {
+  Both both(R"(graph(%x : Tensor, %y : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %a : Tensor = aten::mul.Tensor(%x, %y)
+    %b : Tensor = aten::add_.Tensor(%x, %a, %one)
+    %c : Tensor = aten::sigmoid(%x)
+    %d : Tensor = aten::mul.Tensor(%b, %c)
+    return (%d))");
+  EXPECT_EQ(both.run_often({at::randn({4}), at::randn({4})}), 3);
+}
+
+TEST(SignaturePlan, state_is_read_anew_and_its_shape_is_part_of_the_signature) {
+  Both both(R"(graph(%x : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %s : Tensor = stator::LoadState[slot=0]()
+    %h : Tensor = aten::mul.Tensor(%s, %x)
+    %l : Tensor[] = prim::ListConstruct(%s, %x)
+    %g : Tensor = aten::cat(%l, %zero)
+    stator::StoreState[slot=0](%g)
+    return (%h))",
+            {at::ones({1})});
+  int bound = 0;
+  for (int i = 0; i < 12; ++i) bound = both.run({at::full({1}, 0.1f * i)});
+  EXPECT_EQ(bound, 0) << "the state grows, so no signature is seen twice";
+}
+
+TEST(SignaturePlan, state_of_one_shape_is_bound) {
+  Both both(R"(graph(%x : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %s : Tensor = stator::LoadState[slot=0]()
+    %h : Tensor = aten::mul.Tensor(%s, %x)
+    %e : Tensor = aten::add.Tensor(%h, %s, %one)
+    %f : Tensor = aten::neg(%e)
+    stator::StoreState[slot=0](%f)
+    return (%e))",
+            {at::ones({3})});
+  EXPECT_EQ(both.run_often({at::randn({3})}), 2);
+  EXPECT_EQ(both.run({at::randn({3})}), 2);
+}
+
+TEST(SignaturePlan, results_go_to_memory_that_the_caller_bound) {
+  Both both(kChain);
+  const at::Tensor x = at::randn({4, 5}), y = at::randn({5});
+  both.run_often({x, y});
+  Side& side = both.bound;
+  at::Tensor memory = at::zeros({4, 5}), small = at::zeros({2});
+  side.runtime.bind(side.method(), 0, x);
+  side.runtime.bind(side.method(), 1, y);
+  side.runtime.bind_output(side.method(), 0, memory);
+  side.runtime.run(side.method(), side.arena);
+  test::expect_same(both.dynamic.run({x, y}), memory, "bound memory");
+  side.runtime.bind_output(side.method(), 0, small);
+  EXPECT_THROW(side.runtime.run(side.method(), side.arena), Error);
+  side.runtime.unbind(nullptr);
+  EXPECT_EQ(both.run({x, y}), 5);
+}
+
+TEST(SignaturePlanThreads, share_one_cache) {
+  auto module = make_module(kSelects, true, {});
+  const StaticMethod& method = *module->methods()[0];
+  const auto work = [&](int64_t seed) {
+    StaticRuntime runtime(module, {1, StateSharing::kPrivate});
+    Arena arena(module);
+    for (int64_t i = 0; i < 300; ++i) {
+      const at::Tensor x = at::arange(1, 5 + (i * seed) % 7, at::kFloat) - static_cast<float>(i % 3);
+      runtime.call(method, {x}, {}, arena);
+      ASSERT_TRUE(at::equal(arena.outputs()[1], x * x + x));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int64_t seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(method.signatures()->plans().size(), 7u);
+}
+
+}  // namespace
+}  // namespace stator

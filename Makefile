@@ -85,13 +85,13 @@ $(BUILD)/tests/make_models: | native ;
 
 # Run ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo test test-c test-python test-go test-java bench
+.PHONY: demo test test-c test-python test-go test-java test-examples bench
 demo: build $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
 	$(ENV) examples/vad/run.sh
 
-test: build $(VENV_STAMP)/test models ## Run every test: C and C++, Python, Go, Java
+test: build $(VENV_STAMP)/test models ## Run every test: C and C++, Python, Go, Java, the examples
 	@failed=; \
-	for suite in test-c test-python test-go test-java; do \
+	for suite in test-c test-python test-go test-java test-examples; do \
 	  echo "== $$suite"; $(MAKE) $$suite || failed="$$failed $$suite"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
@@ -100,7 +100,7 @@ test-c: native ## Only the tests of C and C++
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
 
 test-python: native python $(VENV_STAMP)/test models ## Only the tests of the Python binding
-	$(ENV) $(PYTHON) -m pytest bindings/python/tests tests/conformance tests/cli
+	$(ENV) $(PYTHON) -m pytest --import-mode=importlib bindings/python/tests tests/conformance tests/cli
 
 test-go: native go models ## Only the tests of the Go binding
 	cd $(GO_DIR) && ../../../$(ENV) go vet ./...
@@ -109,6 +109,9 @@ test-go: native go models ## Only the tests of the Go binding
 test-java: native java models ## Only the tests of the Java binding
 	$(ENV) $(call MVN,maven-test) test
 	@mkdir -p $(DEPS_STAMP) && touch $(DEPS_STAMP)/maven-test
+
+test-examples: native java go python models ## Only the example programs, in every language
+	$(ENV) examples/check.sh
 
 bench: native models ## Benchmarks, with LibTorch beside them
 	@ls $(BUILD)/bin/stator_bench_* > /dev/null

@@ -17,19 +17,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string python_literal(const c10::IValue& value) {
-  std::ostringstream out;
-  value.repr(out, [](std::ostream& stream, const c10::IValue& inner) {
-    stream << inner.tagKind();
-    return true;
-  });
-  return out.str();
-}
+constexpr size_t kLongestDefault = 200;  // characters
 
 Json describe_input(const StaticMethod& method, int32_t index) {
   const Parameter& parameter = method.parameters()[index];
   Json out{{"name", parameter.name}, {"type", parameter.type->annotation_str()}};
-  if (parameter.default_value) out["default"] = python_literal(*parameter.default_value);
+  if (parameter.default_value) out["default"] = print(*parameter.default_value, kLongestDefault);
   if (const TensorSpec* spec = method.spec(index)) {
     if (spec->dtype) out["dtype"] = dtype_name(*spec->dtype);
     if (spec->shape) {

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/dtype.h"
+
 namespace stator {
 namespace {
 
@@ -54,29 +56,6 @@ std::string joined(const Range& range, F&& f) {
   return out;
 }
 
-std::string dtype_name(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kFloat: return "float32";
-    case at::kDouble: return "float64";
-    case at::kHalf: return "float16";
-    case at::kBFloat16: return "bfloat16";
-    case at::kChar: return "int8";
-    case at::kByte: return "uint8";
-    case at::kShort: return "int16";
-    case at::kInt: return "int32";
-    case at::kLong: return "int64";
-    case at::kBool: return "bool";
-    case at::kComplexFloat: return "complex64";
-    case at::kComplexDouble: return "complex128";
-    default: return c10::toString(tensor.scalar_type());
-  }
-}
-
-std::string describe(const at::Tensor& tensor) {
-  if (!tensor.defined()) return "undefined";
-  return dtype_name(tensor) + "[" + joined(tensor.sizes(), [](int64_t size) { return std::to_string(size); }) + "]";
-}
-
 // Prints a constant; tensors are put into the table. A limit cuts long lists and strings.
 class Values {
  public:
@@ -98,7 +77,7 @@ class Values {
     }
     if (value.isDevice()) return "device(" + escaped(value.toDevice().str()) + ")";
     if (value.isTensor()) {
-      if (!tensors_) return describe(value.toTensor());
+      if (!tensors_) return describe_tensor(value.toTensor());
       tensors_->push_back(value.toTensor());
       return "tensor(" + std::to_string(tensors_->size() - 1) + ")";
     }
@@ -192,7 +171,7 @@ class Printer {
     out_ += indent;
     if (!node.outputs.empty()) out_ += joined(node.outputs, [this](const Value* value) { return declaration(value); }) + " = ";
     out_ += node.display_name() + attributes(node) + "(" + references(node.inputs) + ")";
-    if (node.opcode == Opcode::kConstant && node.constant.isTensor()) out_ += "  # " + describe(node.constant.toTensor());
+    if (node.opcode == Opcode::kConstant && node.constant.isTensor()) out_ += "  # " + describe_tensor(node.constant.toTensor());
     if (node.source.known()) out_ += "  # " + source(node.source);
     out_ += '\n';
   }

@@ -5,8 +5,8 @@
 #include <ATen/ops/empty_strided.h>
 #include <c10/util/SmallVector.h>
 
+#include "graph/dtype.h"
 #include "graph/error.h"
-#include "runtime/signature.h"
 #include "values/deep_copy.h"
 
 namespace stator {

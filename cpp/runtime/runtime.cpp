@@ -8,7 +8,6 @@
 #include "graph/error.h"
 #include "runtime/execute.h"
 #include "runtime/results.h"
-#include "runtime/signature.h"
 #include "runtime/threads.h"
 #include "values/conform.h"
 #include "values/deep_copy.h"
@@ -130,6 +129,17 @@ void StaticRuntime::unbind(const StaticMethod* method) {
   }
 }
 
+namespace {
+
+bool share_memory(const at::Tensor& a, const at::Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0) return false;
+  const auto* a_begin = static_cast<const char*>(a.storage().data());
+  const auto* b_begin = static_cast<const char*>(b.storage().data());
+  return a_begin < b_begin + b.storage().nbytes() && b_begin < a_begin + a.storage().nbytes();
+}
+
+}  // namespace
+
 // A method that writes an input must not meet the same memory in another one, or twice within one.
 void StaticRuntime::check_aliasing(const StaticMethod& method, const std::vector<const c10::IValue*>& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -140,10 +150,8 @@ void StaticRuntime::check_aliasing(const StaticMethod& method, const std::vector
       throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its elements share memory", {"", "", "", place});
     }
     for (size_t j = 0; j < inputs.size(); ++j) {
-      if (i == j || !inputs[j] || !inputs[j]->isTensor() || written.numel() == 0 || inputs[j]->toTensor().numel() == 0) continue;
-      const auto* begin = static_cast<const char*>(written.const_data_ptr());
-      const auto* other = static_cast<const char*>(inputs[j]->toTensor().const_data_ptr());
-      if (begin < other + inputs[j]->toTensor().storage().nbytes() && other < begin + written.storage().nbytes()) {
+      if (i == j || !inputs[j] || !inputs[j]->isTensor()) continue;
+      if (share_memory(written, inputs[j]->toTensor())) {
         throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its memory is bound to " + input_name(method, static_cast<int32_t>(j)) + " as well",
                     {"", "", "", place});
       }
@@ -180,6 +188,13 @@ void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
     } else {
       std::string place = input_name(method, static_cast<int32_t>(i));
       throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is not bound", {"", "", "", place});
+    }
+  }
+  for (size_t o = 0; o < state.outputs.size(); ++o) {
+    for (size_t i = 0; state.outputs[o] && i < inputs.size(); ++i) {
+      if (!inputs[i]->isTensor() || !share_memory(state.outputs[o]->memory, inputs[i]->toTensor())) continue;
+      throw Error(ErrorCode::kInvalidArgument, "output " + std::to_string(o) + " of method \"" + method.name() + "\": its memory overlaps that of " +
+                                                   input_name(method, static_cast<int32_t>(i)));
     }
   }
   set_inputs(method, state, inputs);
@@ -233,12 +248,11 @@ void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Ar
         if (state.outputs[i] && state.outputs[i]->buffer.data) frame.place_output(frame.plan().leaves[i], &state.outputs[i]->buffer);
       }
     }
-    {
-      IntraOpThreads threads(options_.intra_op_threads);
-      std::unique_lock<std::mutex> lock;
-      if (options_.state == StateSharing::kShared) lock = std::unique_lock(state_->mutex);
-      state.signatures ? state.signatures->run(*state_) : execute(frame, *state_, frame.plan().code);
-    }
+    IntraOpThreads threads(options_.intra_op_threads);
+    // Held until the result is safe: it may share memory with the state that another run is waiting to write.
+    std::unique_lock<std::mutex> lock;
+    if (options_.state == StateSharing::kShared) lock = std::unique_lock(state_->mutex);
+    state.signatures ? state.signatures->run(*state_) : execute(frame, *state_, frame.plan().code);
     const auto& outputs = frame.plan().outputs;
     c10::IValue result = outputs.empty() ? c10::IValue() : frame.slot(outputs[0]);
     frame.clear();

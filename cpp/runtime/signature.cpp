@@ -1,47 +1,11 @@
 #include "runtime/signature.h"
 
-#include <array>
 #include <cctype>
-#include <utility>
 
 #include "graph/error.h"
 
 namespace stator {
 namespace {
-
-constexpr std::array<std::pair<at::ScalarType, const char*>, 21> kNames{{
-    {at::kFloat, "float32"},
-    {at::kDouble, "float64"},
-    {at::kHalf, "float16"},
-    {at::kBFloat16, "bfloat16"},
-    {at::kLong, "int64"},
-    {at::kInt, "int32"},
-    {at::kShort, "int16"},
-    {at::kChar, "int8"},
-    {at::kByte, "uint8"},
-    {at::kUInt16, "uint16"},
-    {at::kUInt32, "uint32"},
-    {at::kUInt64, "uint64"},
-    {at::kBool, "bool"},
-    {at::kComplexHalf, "complex32"},
-    {at::kComplexFloat, "complex64"},
-    {at::kComplexDouble, "complex128"},
-    {at::kFloat8_e4m3fn, "float8_e4m3fn"},
-    {at::kFloat8_e4m3fnuz, "float8_e4m3fnuz"},
-    {at::kFloat8_e5m2, "float8_e5m2"},
-    {at::kFloat8_e5m2fnuz, "float8_e5m2fnuz"},
-    {at::kFloat8_e8m0fnu, "float8_e8m0fnu"},
-}};
-
-template <class Sizes>
-std::string shape_str(const Sizes& sizes) {
-  std::string out = "[";
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (i) out += ", ";
-    out += sizes[i] < 0 ? "?" : std::to_string(sizes[i]);
-  }
-  return out + "]";
-}
 
 // A reader of the little language above.
 class Reader {
@@ -110,28 +74,15 @@ class Reader {
 
 }  // namespace
 
-const char* dtype_name(at::ScalarType dtype) {
-  for (auto& [type, name] : kNames) {
-    if (type == dtype) return name;
-  }
-  return c10::toString(dtype);
-}
-
-std::optional<at::ScalarType> dtype_from_name(std::string_view wanted) {
-  for (auto& [type, name] : kNames) {
-    if (wanted == name) return type;
-  }
-  return std::nullopt;
-}
-
-std::string describe_tensor(const at::Tensor& tensor) {
-  if (!tensor.defined()) return "an undefined tensor";
-  return std::string(dtype_name(tensor.scalar_type())) + shape_str(tensor.sizes());
-}
-
 std::string TensorSpec::str() const {
   std::string out = dtype ? dtype_name(*dtype) : "?";
-  return shape ? out + shape_str(*shape) : out;
+  if (!shape) return out;
+  out += "[";
+  for (size_t i = 0; i < shape->size(); ++i) {
+    if (i) out += ", ";
+    out += (*shape)[i] < 0 ? "?" : std::to_string((*shape)[i]);
+  }
+  return out + "]";
 }
 
 std::vector<TensorSpec> parse_signature(std::string_view text) { return Reader(text).read(); }

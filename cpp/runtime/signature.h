@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/dtype.h"
+
 namespace stator {
 
 struct TensorSpec {
@@ -22,9 +24,5 @@ std::vector<TensorSpec> parse_signature(std::string_view text);
 
 // Throws Error(kShapeMismatch or kDtypeMismatch). `argument` counts from 0.
 void check_tensor(const TensorSpec& spec, const at::Tensor& tensor, int argument);
-
-std::string describe_tensor(const at::Tensor& tensor);  // float32[20, 32]
-const char* dtype_name(at::ScalarType dtype);           // "float32"
-std::optional<at::ScalarType> dtype_from_name(std::string_view name);
 
 }  // namespace stator

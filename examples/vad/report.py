@@ -172,7 +172,7 @@ def ruler(seconds: float) -> str:
 def print_table(runs: dict, chunks: dict) -> None:
     reference = runs[REFERENCE]
     rounds, passes = len(reference.times), reference.passes
-    print(f"\nWhat a chunk costs on one thread: the fastest of {rounds} x {passes} passes over the recording, the programs taking turns\n")
+    print(f"\nWhat a chunk costs on one thread (its least time in {passes} passes, mean over the chunks; best of {rounds} rounds)\n")
     header = ("", "µs a chunk", "over C", "an empty call", "greatest difference")
     line(*header)
     line(*("─" * len(text) for text in header))
@@ -188,7 +188,7 @@ def print_table(runs: dict, chunks: dict) -> None:
 
     if "c" in runs:
         heard = 1e6 * chunks["chunk"] / chunks["sample_rate"]
-        print(f"\nA chunk is {heard / 1000:.0f} ms of sound: from C, Stator is {heard / runs['c'].time:.0f} times as fast as the speaker.")
+        print(f"\nA chunk is {heard / 1000:.0f} ms of sound: from C, Stator is {heard / runs['c'].time:.0f} times faster than real time.")
     spread = max(run.spread for run in runs.values())
     if rounds > 1 and spread > BUSY:
         print(f"The machine was busy: the same program took up to {spread:.0%} longer in another round, so small differences mean nothing.")

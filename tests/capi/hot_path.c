@@ -129,6 +129,8 @@ static void a_bound_output_is_written_and_refused_if_it_does_not_fit(void) {
   CHECK_OK(stator_runtime_bind_output(s.runtime, s.forward, 0, result, STATOR_INT32, STATOR_CPU, 1, &count, NULL));
   CHECK_CODE(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_DTYPE_MISMATCH);
   CHECK_CODE(stator_runtime_bind_output(s.runtime, s.forward, 1, result, STATOR_FLOAT32, STATOR_CPU, 1, &count, NULL), STATOR_INVALID_ARGUMENT);
+  CHECK_OK(stator_runtime_bind_output(s.runtime, s.forward, 0, x, STATOR_FLOAT32, STATOR_CPU, 1, &count, NULL));
+  CHECK_CODE_SAYING(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_INVALID_ARGUMENT, "overlaps");
 
   CHECK_OK(stator_runtime_unbind(s.runtime, s.forward));
   CHECK_CODE_SAYING(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_INPUT_MISSING, "x");

@@ -241,6 +241,26 @@ TEST(SignaturePlan, a_branch_that_was_not_seen_runs_dynamic) {
   EXPECT_EQ(both.run({at::ones({3, 4})}), 2);
 }
 
+TEST(SignaturePlan, a_branch_that_was_not_seen_is_bound_if_its_inputs_are_known) {
+  Both both(R"(graph(%x : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %none : NoneType = prim::Constant[value=None]()
+    %s : Tensor = aten::sum(%x, %none)
+    %t : Tensor = aten::gt.Scalar(%s, %zero)
+    %c : bool = aten::Bool.Tensor(%t)
+    %b : Tensor = prim::If(%c)
+      block0():
+        -> (%x)
+      block1():
+        %p : Tensor = aten::mul.Tensor(%x, %x)
+        %q : Tensor = aten::sigmoid(%p)
+        -> (%q)
+    %d : Tensor = aten::mul.Tensor(%b, %x)
+    return (%d))");
+  EXPECT_EQ(both.run_often({at::ones({300, 4})}), 1);
+  EXPECT_EQ(both.run({-at::ones({300, 4})}), 3);
+}
+
 TEST(SignaturePlan, loops_carry_values_through_bound_calls) {
   Both both(R"(graph(%x : Tensor, %n : int):
     %one : int = prim::Constant[value=1]()
@@ -347,6 +367,7 @@ TEST(SignaturePlan, a_shape_that_depends_on_data_leaves_the_plan_where_it_differ
   Both both(kSelects);
   const at::Tensor three = at::tensor({1.0f, -1.0f, 2.0f, 3.0f}), one = at::tensor({-5.0f, -1.0f, 2.0f, -3.0f});
   EXPECT_EQ(both.run_often({three}), 4);
+  both.run({at::randn({6})});  // leaves tensors of another shape in the slots
   EXPECT_EQ(both.run({one}), 1);
   EXPECT_EQ(both.run({-three.abs()}), 1);
   EXPECT_EQ(both.run({three}), 4);
@@ -384,6 +405,15 @@ TEST(SignaturePlan, inputs_that_the_method_writes_are_written) {
   EXPECT_EQ(both.run_often({at::randn({4}), at::randn({4})}), 3);
 }
 
+TEST(SignaturePlan, an_input_that_an_operator_reshapes_is_read_as_it_is) {
+  Both both(R"(graph(%x : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %a : Tensor = aten::unsqueeze_(%x, %zero)
+    %b : Tensor = aten::sigmoid(%x)
+    return (%b))");
+  both.run_often({at::randn({4})});
+}
+
 TEST(SignaturePlan, state_is_read_anew_and_its_shape_is_part_of_the_signature) {
   Both both(R"(graph(%x : Tensor):
     %zero : int = prim::Constant[value=0]()
@@ -418,7 +448,7 @@ TEST(SignaturePlan, results_go_to_memory_that_the_caller_bound) {
   const at::Tensor x = at::randn({4, 5}), y = at::randn({5});
   both.run_often({x, y});
   Side& side = both.bound;
-  at::Tensor memory = at::zeros({4, 5}), small = at::zeros({2});
+  const at::Tensor memory = at::zeros({4, 5}), wide = at::zeros({20}), small = wide.slice(0, 0, 2);
   side.runtime.bind(side.method(), 0, x);
   side.runtime.bind(side.method(), 1, y);
   side.runtime.bind_output(side.method(), 0, memory);
@@ -426,6 +456,7 @@ TEST(SignaturePlan, results_go_to_memory_that_the_caller_bound) {
   test::expect_same(both.dynamic.run({x, y}), memory, "bound memory");
   side.runtime.bind_output(side.method(), 0, small);
   EXPECT_THROW(side.runtime.run(side.method(), side.arena), Error);
+  EXPECT_TRUE(at::equal(wide, at::zeros({20}))) << "wrote behind the memory";
   side.runtime.unbind(nullptr);
   EXPECT_EQ(both.run({x, y}), 5);
 }

@@ -1,4 +1,4 @@
-// Runs a model on one tensor of ones and prints the result: go run ./hello MODEL SIZE...
+// Runs a model that takes one float32 tensor of shape [1, 8], as build/models/linear.pt does: go run ./hello MODEL
 package main
 
 import (
@@ -6,29 +6,37 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"strconv"
+	"strings"
 
 	"github.com/stator-runtime/stator/bindings/go/stator"
 )
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) < 2 {
-		log.Fatal("usage: hello MODEL SIZE...   as in: hello linear.pt 1 8")
+	if len(os.Args) != 2 {
+		log.Fatal("usage: hello MODEL")
 	}
-	if err := run(os.Args[1], os.Args[2:]); err != nil {
+	if err := run(os.Args[1]); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(path string, sizes []string) error {
+func run(path string) error {
+	features := []float32{1, 2, 3, 4, 5, 6, 7, 8}
 	module, err := stator.Load(path)
 	if err != nil {
 		return err
 	}
 	defer module.Close()
+	if err := callOnce(module, features); err != nil {
+		return err
+	}
+	return runMany(module, features)
+}
 
-	x, err := ones(sizes)
+// callOnce is the short way: values in, values out.
+func callOnce(module *stator.Module, features []float32) error {
+	x, err := stator.NewTensor(features, 1, 8)
 	if err != nil {
 		return err
 	}
@@ -36,29 +44,56 @@ func run(path string, sizes []string) error {
 	if err != nil {
 		return err
 	}
-	y, isTensor := result.(*stator.Tensor)
-	if !isTensor {
-		fmt.Println(result)
-		return nil
-	}
+	y := result.(*stator.Tensor)
 	values, err := stator.Values[float32](y)
-	fmt.Println(y.DType(), y.Shape(), values)
-	return err
+	if err != nil {
+		return err
+	}
+	shape := strings.ReplaceAll(fmt.Sprint(y.Shape()), " ", ", ")
+	show(fmt.Sprintf("call:  %v%s", y.DType(), shape), values)
+	return nil
 }
 
-func ones(sizes []string) (*stator.Tensor, error) {
-	shape, count := []int64{}, int64(1)
-	for _, text := range sizes {
-		size, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return nil, err
+// runMany is the fast way: bind once, run many. A run copies and allocates nothing.
+func runMany(module *stator.Module, features []float32) error {
+	forward, err := module.Method("forward")
+	if err != nil {
+		return err
+	}
+	rt, err := module.NewRuntime()
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	arena, err := module.NewArena()
+	if err != nil {
+		return err
+	}
+	defer arena.Close()
+
+	x, err := stator.Input[float32](rt, forward, 0, 1, 8)
+	if err != nil {
+		return err
+	}
+	copy(x, features)
+	for i := range 3 {
+		x[0] = float32(i)
+		if err := rt.Run(forward, arena); err != nil {
+			return err
 		}
-		shape = append(shape, size)
-		count *= size
+		y, err := stator.Output[float32](arena, 0) // borrowed until the next run into this arena
+		if err != nil {
+			return err
+		}
+		show(fmt.Sprintf("run %d:", i), y)
 	}
-	data := make([]float32, max(count, 0))
-	for i := range data {
-		data[i] = 1
+	return nil
+}
+
+func show(label string, values []float32) {
+	fmt.Print(label)
+	for _, value := range values {
+		fmt.Printf(" %.4f", value)
 	}
-	return stator.NewTensor(data, shape...)
+	fmt.Println()
 }

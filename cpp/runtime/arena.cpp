@@ -42,6 +42,7 @@ void Arena::claim() {
 void Arena::clear() noexcept {
   contents_->result = c10::IValue();
   contents_->outputs.clear();
+  contents_->lent.clear();
   bytes_.store(contents_->block.bytes(), std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_acq_rel);
 }

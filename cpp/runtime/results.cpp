@@ -1,31 +1,48 @@
 #include "runtime/results.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/List.h>
 #include <ATen/ops/copy.h>
 
+#include <algorithm>
+#include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/error.h"
 
 namespace stator {
 namespace {
 
+// The arena's, or the caller's where an output is bound: its buffer holds the tensor for the next run.
+bool is_planned_output(const at::Tensor& tensor, const ArenaContents& arena) {
+  const auto holds = [&](const PlannedBuffer& buffer) { return buffer.tensor.unsafeGetTensorImpl() == tensor.unsafeGetTensorImpl(); };
+  return std::any_of(arena.buffers.begin(), arena.buffers.end(), holds) ||
+         std::any_of(arena.lent.begin(), arena.lent.end(), [&](const PlannedBuffer* buffer) { return holds(*buffer); });
+}
+
 class Keeper {
  public:
   Keeper(const MemoryBlock& workspace, ArenaContents& arena) : workspace_(workspace), arena_(arena) {}
 
-  void count(const c10::IValue& value) {
+  // Counts what the result itself holds, so that other holders show.
+  void count(const c10::IValue& value, bool shared = false) {
     if (value.isTensor()) {
-      if (value.toTensor().defined() && value.toTensor().has_storage() && seen_.insert(value.toTensor().unsafeGetTensorImpl()).second) {
-        ++sharers_[value.toTensor().storage().unsafeGetStorageImpl()];
-      }
-    } else if (value.isTuple()) {
-      for (const auto& element : value.toTupleRef().elements()) count(element);
+      const at::Tensor& tensor = value.toTensor();
+      if (!tensor.defined() || !tensor.has_storage()) return;
+      if (shared) shared_.insert(tensor.unsafeGetTensorImpl());
+      if (++references_[tensor.unsafeGetTensorImpl()] == 1) ++sharers_[tensor.storage().unsafeGetStorageImpl()];
+      return;
+    }
+    // What another list, or state, or a constant holds is not the result's alone.
+    shared |= value.isPtrType() && value.use_count() > 1;
+    if (value.isTuple()) {
+      for (const auto& element : value.toTupleRef().elements()) count(element, shared);
     } else if (value.isList()) {
-      for (const auto& element : value.toListRef()) count(element);
+      for (const auto& element : value.toListRef()) count(element, shared);
     } else if (value.isGenericDict()) {
-      for (const auto& pair : value.toGenericDict()) count(pair.value());
+      for (const auto& pair : value.toGenericDict()) count(pair.value(), shared);
     }
   }
 
@@ -77,11 +94,18 @@ class Keeper {
     }
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     bool lazy = tensor.is_conj() || tensor.is_neg();
-    bool only_result = tensor.storage().use_count() == static_cast<size_t>(sharers_[storage]);
+    const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+    bool only_result = !shared_.count(impl) && tensor.use_count() == references_[impl] + (is_planned_output(tensor, arena_) ? 1 : 0) &&
+                       tensor.storage().use_count() == sharers_[storage];
     bool first = taken_.insert(storage).second;
     if (only_result && first && !lazy && !in_workspace(storage->data())) return tensor;
     at::Tensor copy = at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
-    copy.copy_(tensor);
+    if (!lazy && at::has_internal_overlap(tensor) != at::MemOverlap::No) {
+      // Elements share memory (expand, unfold), so they cannot be written one by one: the bytes that the tensor spans are copied.
+      if (tensor.numel() > 0) std::memcpy(copy.data_ptr(), tensor.const_data_ptr(), copy.storage().nbytes());
+    } else {
+      copy.copy_(tensor);
+    }
     return copy;
   }
 
@@ -92,8 +116,9 @@ class Keeper {
 
   const MemoryBlock& workspace_;
   ArenaContents& arena_;
-  std::unordered_map<const c10::StorageImpl*, int> sharers_;  // tensors of the result in a storage
-  std::unordered_set<const c10::TensorImpl*> seen_;
+  std::unordered_map<const c10::TensorImpl*, size_t> references_;  // to a tensor, from within the result
+  std::unordered_map<const c10::StorageImpl*, size_t> sharers_;    // tensors of the result in a storage
+  std::unordered_set<const c10::TensorImpl*> shared_;              // held by containers that something else holds
   std::unordered_set<const c10::StorageImpl*> taken_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> kept_;
 };
@@ -101,16 +126,13 @@ class Keeper {
 }  // namespace
 
 void keep_result(c10::IValue result, const MemoryBlock& workspace, ArenaContents& arena) {
+  // The common case: one tensor in planned memory.
   if (result.isTensor() && result.toTensor().defined()) {
-    // The common case: one tensor in the arena's own memory.
     const at::Tensor& tensor = result.toTensor();
-    for (const PlannedBuffer& buffer : arena.buffers) {
-      if (buffer.tensor.defined() && buffer.tensor.unsafeGetTensorImpl() == tensor.unsafeGetTensorImpl() && tensor.storage().use_count() == 1 &&
-          !tensor.is_conj() && !tensor.is_neg()) {
-        arena.outputs.push_back(tensor);
-        arena.result = std::move(result);
-        return;
-      }
+    if (is_planned_output(tensor, arena) && tensor.use_count() == 2 && tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg()) {
+      arena.outputs.push_back(tensor);
+      arena.result = std::move(result);
+      return;
     }
   }
   Keeper keeper(workspace, arena);

@@ -245,7 +245,9 @@ void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Ar
     workspace_bytes_.store(workspace_.bytes(), std::memory_order_relaxed);
     if (bound_outputs) {
       for (size_t i = 0; i < state.outputs.size(); ++i) {
-        if (state.outputs[i] && state.outputs[i]->buffer.data) frame.place_output(frame.plan().leaves[i], &state.outputs[i]->buffer);
+        if (!state.outputs[i] || !state.outputs[i]->buffer.data) continue;
+        frame.place_output(frame.plan().leaves[i], &state.outputs[i]->buffer);
+        contents.lent.push_back(&state.outputs[i]->buffer);
       }
     }
     IntraOpThreads threads(options_.intra_op_threads);

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <thread>
 
-#include "graph/parser.h"
 #include "kernels/dispatch.h"
 #include "ops_frame.h"
 #include "runtime/runtime.h"
+#include "test_module.h"
 
 namespace stator {
 namespace {
@@ -29,25 +29,10 @@ BoundKernel counting(BoundKernel kernel) {
   return kernel == table.sigmoid ? counted<&PointwiseKernels::sigmoid> : kernel;
 }
 
-std::shared_ptr<StaticModule> make_module(std::string_view text, bool signature_plans, std::vector<at::Tensor> state) {
-  Program program;
-  program.format = "test";
-  for (const at::Tensor& value : state) {
-    program.slots.push_back({"state" + std::to_string(program.slots.size()), c10::TensorType::get(), value});
-  }
-  Method method{.name = "forward", .parameters = {}, .result = nullptr, .graph = parse_graph(text), .unsupported = std::nullopt};
-  for (const Value* input : method.graph->inputs()) method.parameters.push_back({input->name, input->type, std::nullopt});
-  method.result = method.graph->outputs()[0]->type;
-  program.methods.push_back(std::move(method));
-  ModuleOptions options;
-  options.signature_plans = signature_plans;
-  return std::make_shared<StaticModule>(std::move(program), options);
-}
-
 // A module and one runtime of it.
 struct Side {
-  Side(std::string_view text, bool signature_plans, std::vector<at::Tensor> state)
-      : module(make_module(text, signature_plans, std::move(state))), runtime(module, {1, StateSharing::kPrivate}), arena(module) {}
+  Side(std::string_view text, bool signature_plans, const std::vector<at::Tensor>& state)
+      : module(test::make_module(text, {.signature_plans = signature_plans}, state)), runtime(module, {1, StateSharing::kPrivate}), arena(module) {}
 
   const StaticMethod& method() const { return *module->methods()[0]; }
   c10::IValue run(const Arguments& arguments) {
@@ -462,7 +447,7 @@ TEST(SignaturePlan, results_go_to_memory_that_the_caller_bound) {
 }
 
 TEST(SignaturePlanThreads, share_one_cache) {
-  auto module = make_module(kSelects, true, {});
+  auto module = test::make_module(kSelects, {.signature_plans = true});
   const StaticMethod& method = *module->methods()[0];
   const auto work = [&](int64_t seed) {
     StaticRuntime runtime(module, {1, StateSharing::kPrivate});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 import threading
 import time
 import warnings
@@ -258,6 +259,14 @@ def test_upstream_defects_stay_right(load, models, name, calls, way):
 
 
 def test_weights_may_be_mapped(load, models):
+    def mapped():
+        return "linear.pt" in pathlib.Path("/proc/self/maps").read_text()
+
+    with load("linear", weights="copy"):
+        assert not mapped()
+    with load("linear", weights="map"):
+        assert mapped()
+    assert not mapped()
     given = np.ones((3, 8), np.float32)
     np.testing.assert_array_equal(load("linear", weights="map")(given).numpy(), load("linear")(given).numpy())
     with pytest.raises(stator.InvalidArgumentError):

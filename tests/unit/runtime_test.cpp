@@ -1,0 +1,119 @@
+// What leaves a run: shapes and strides as the interpreter's, memory that is the caller's alone.
+#include "runtime/runtime.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "graph/error.h"
+#include "test_module.h"
+
+namespace stator {
+namespace {
+
+class Session {
+ public:
+  explicit Session(std::string_view graph, const std::vector<at::Tensor>& state = {})
+      : module(test::make_module(graph, {}, state)), runtime(module, {1, StateSharing::kPrivate}), arena(module) {}
+
+  c10::IValue run(const std::vector<c10::IValue>& arguments) {
+    runtime.call(*module->methods()[0], arguments, {}, arena);
+    return arena.result();
+  }
+
+  std::shared_ptr<StaticModule> module;
+  StaticRuntime runtime;
+  Arena arena;
+};
+
+void expect_copy_of(const at::Tensor& expected, const at::Tensor& actual) {
+  EXPECT_EQ(expected.sizes(), actual.sizes());
+  EXPECT_EQ(expected.strides(), actual.strides());
+  EXPECT_TRUE(at::equal(expected, actual));
+  EXPECT_NE(expected.const_data_ptr(), actual.const_data_ptr());
+}
+
+TEST(Results, an_input_is_returned_as_a_copy) {
+  Session session(R"(graph(%x : Tensor):
+  return (%x)
+)");
+  for (const at::Tensor& x : {at::rand({2, 3}), at::rand({3, 2}).t(), at::rand({}), at::rand({0, 4})}) {
+    at::Tensor result = session.run({x}).toTensor();
+    EXPECT_TRUE(at::equal(x, result));
+    EXPECT_EQ(x.sizes(), result.sizes());
+    if (x.numel() > 0) expect_copy_of(x, result);
+  }
+}
+
+TEST(Results, elements_that_share_memory_keep_their_strides) {
+  Session session(R"(graph(%x : Tensor):
+  return (%x)
+)");
+  at::Tensor x = at::rand({3, 1});
+  expect_copy_of(x.expand({3, 4}), session.run({x.expand({3, 4})}).toTensor());
+  at::Tensor windows = at::rand({8}).unfold(0, 3, 1);
+  expect_copy_of(windows, session.run({windows}).toTensor());
+}
+
+TEST(Results, views_of_one_memory_part) {
+  Session session(R"(graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = aten::add.Tensor(%x, %x, %one)
+  %zero : int = prim::Constant[value=0]()
+  %row : Tensor = aten::select.int(%a, %zero, %zero)
+  %both : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%a, %row, %a)
+  return (%both)
+)");
+  for (int run = 0; run < 3; ++run) {
+    at::Tensor x = at::rand({2 + run, 3});
+    auto result = session.run({x});
+    const auto& elements = result.toTupleRef().elements();
+    EXPECT_TRUE(at::equal(x + x, elements[0].toTensor()));
+    EXPECT_TRUE(at::equal((x + x)[0], elements[1].toTensor()));
+    EXPECT_FALSE(elements[0].toTensor().is_alias_of(elements[1].toTensor()));
+    EXPECT_TRUE(elements[0].is(elements[2])) << "one tensor in two places is one";
+  }
+}
+
+TEST(State, views_of_one_memory_stay_views_in_every_copy) {
+  at::Tensor base = at::zeros({4});
+  Session session(R"(graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = stator::LoadState[slot=0]()
+  %b : Tensor = stator::LoadState[slot=1]()
+  %c : Tensor = aten::add_.Tensor(%a, %x, %one)
+  %d : Tensor = aten::add.Tensor(%b, %b, %one)
+  return (%d)
+)", {base, base.slice(0, 1, 3)});
+  auto clone = session.runtime.clone();
+  for (int run = 1; run <= 3; ++run) {
+    EXPECT_TRUE(at::equal(at::full({2}, 2.0 * run), session.run({at::ones({4})}).toTensor()));
+  }
+  Arena arena(session.module);
+  clone->call(*session.module->methods()[0], {at::ones({4})}, {}, arena);
+  EXPECT_TRUE(at::equal(at::full({2}, 2.0), arena.result().toTensor())) << "a clone goes its own way";
+  EXPECT_TRUE(at::equal(at::zeros({4}), base)) << "the file's values are never written";
+}
+
+TEST(Errors, name_the_operator_and_what_it_got_and_leave_the_runtime_usable) {
+  Session session(R"(graph(%x : Tensor, %y : Tensor):
+  %a : Tensor = aten::mul.Tensor(%x, %x)
+  %b : Tensor = aten::bmm(%a, %y)
+  return (%b)
+)");
+  at::Tensor x = at::rand({2, 3, 4}), y = at::rand({2, 4, 5});
+  for (int run = 0; run < 3; ++run) {
+    EXPECT_TRUE(at::allclose(at::bmm(x * x, y), session.run({x, y}).toTensor()));
+    try {
+      session.run({x, at::rand({3, 4, 5})});
+      FAIL() << "batch sizes differ";
+    } catch (const Error& error) {
+      EXPECT_EQ(ErrorCode::kOperatorError, error.code);
+      EXPECT_EQ("aten::bmm", error.place.op);
+      EXPECT_NE(std::string::npos, error.message.find("float32[2, 3, 4], float32[3, 4, 5]")) << error.message;
+      EXPECT_FALSE(session.arena.filled());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stator

@@ -30,9 +30,17 @@ if(TARGET stator_cli)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/capi/include/stator" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h")
-if(EXISTS "${PROJECT_SOURCE_DIR}/cli/completion/stator.bash")
-  install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/stator.bash"
-          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME stator)
+if(TARGET stator_cli)
+  # The command writes its own completions, so they cannot differ from it. It needs no LibTorch for that.
+  foreach(entry "bash=bash-completion/completions/stator" "zsh=zsh/site-functions/_stator" "fish=fish/vendor_completions.d/stator.fish")
+    string(REGEX MATCH "^[^=]+" shell "${entry}")
+    string(REGEX REPLACE "^[^=]+=" "" destination "${entry}")
+    get_filename_component(folder "${destination}" DIRECTORY)
+    get_filename_component(name "${destination}" NAME)
+    set(script "${PROJECT_BINARY_DIR}/install/completion.${shell}")
+    install(CODE "execute_process(COMMAND \"$<TARGET_FILE:stator_cli>\" completion ${shell} OUTPUT_FILE \"${script}\" COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES "${script}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}" RENAME "${name}")
+  endforeach()
 endif()
 
 set(_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stator")

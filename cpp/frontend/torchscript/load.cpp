@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 
+#include "frontend/torchscript/archive.h"
 #include "frontend/torchscript/import.h"
 
 namespace stator {
@@ -94,6 +95,7 @@ Program load(const ArchiveBytes& bytes, bool borrow) {
   if (bytes.size < kSmallestZip || std::memcmp(head, "PK", 2) != 0) {
     throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got " + std::to_string(bytes.size) + " bytes that are no zip archive");
   }
+  check_archive({head, bytes.size});
   try {
     caffe2::serialize::PyTorchStreamReader reader(adapter);
     check_kind(reader);

@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include "frontend/torchscript/archive.h"
 #include "graph/error.h"
 
 namespace stator {
@@ -35,7 +36,10 @@ c10::IValue without_types(const c10::IValue& value) {
 
 c10::IValue unpickle(const std::vector<char>& bytes, const std::string& name) {
   try {
+    check_archive(bytes);
     return torch::jit::pickle_load(bytes);
+  } catch (const Error& error) {
+    throw Error(error.code, "\"" + name + "\": " + error.message);
   } catch (const c10::Error& error) {
     throw Error(ErrorCode::kBadModel, "\"" + name + "\" is not a file of torch.save, or it is damaged, or it holds more than tensors, numbers, texts, lists, tuples and dicts: " +
                                           error.what_without_backtrace());

@@ -179,7 +179,8 @@ void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
   Turn turn(*this);
   c10::InferenceMode inference;
   MethodState& state = method_state(method);
-  std::vector<const c10::IValue*> inputs(state.bound.size());
+  auto& inputs = state.inputs;
+  inputs.resize(state.bound.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (state.bound[i]) {
       inputs[i] = &*state.bound[i];

@@ -53,8 +53,12 @@ Json describe_outputs(const c10::TypePtr& type) {
 
 Json describe_method(const StaticMethod& method) {
   Json inputs = Json::array();
-  for (size_t i = 0; i < method.parameters().size(); ++i) inputs.push_back(describe_input(method, static_cast<int32_t>(i)));
-  Json out{{"name", method.name()}, {"inputs", inputs}, {"outputs", describe_outputs(method.result())}, {"output_count", method.output_count()}};
+  for (size_t i = 0; i < method.parameters().size(); ++i)
+    inputs.push_back(describe_input(method, static_cast<int32_t>(i)));
+  Json out{{"name", method.name()},
+           {"inputs", inputs},
+           {"outputs", describe_outputs(method.result())},
+           {"output_count", method.output_count()}};
   try {
     method.plan();
   } catch (const Error& error) {
@@ -76,7 +80,9 @@ const char* kind_name(const PlanNode& node) {
   return "";
 }
 
-std::string value_name(const Value* value) { return "%" + (value->name.empty() ? std::to_string(value->id) : value->name); }
+std::string value_name(const Value* value) {
+  return "%" + (value->name.empty() ? std::to_string(value->id) : value->name);
+}
 
 Json value_names(const std::vector<Value*>& values) {
   Json out = Json::array();
@@ -89,7 +95,8 @@ std::string signature_text(const SignatureEntry& entry) {
     case SignatureEntry::Kind::kTensor: {
       std::ostringstream out;
       out << dtype_name(entry.tensor.dtype) << at::IntArrayRef(entry.tensor.sizes);
-      if (entry.tensor.strides != c10::contiguous_strides(entry.tensor.sizes)) out << " strides " << at::IntArrayRef(entry.tensor.strides);
+      if (entry.tensor.strides != c10::contiguous_strides(entry.tensor.sizes))
+        out << " strides " << at::IntArrayRef(entry.tensor.strides);
       return out.str();
     }
     case SignatureEntry::Kind::kInt:
@@ -120,10 +127,15 @@ Json describe_signatures(const StaticMethod& method) {
 
 std::string describe_module(const StaticModule& module) {
   Json state = Json::array();
-  for (const StateSlot& slot : module.state_slots()) state.push_back({{"name", slot.name}, {"type", slot.type->annotation_str()}});
+  for (const StateSlot& slot : module.state_slots())
+    state.push_back({{"name", slot.name}, {"type", slot.type->annotation_str()}});
   Json methods = Json::array();
   for (const auto& method : module.methods()) methods.push_back(describe_method(*method));
-  Json out{{"format", module.format()}, {"training", module.training()}, {"weights_bytes", module.weight_bytes()}, {"state", state}, {"methods", methods}};
+  Json out{{"format", module.format()},
+           {"training", module.training()},
+           {"weights_bytes", module.weight_bytes()},
+           {"state", state},
+           {"methods", methods}};
   return out.dump(2);
 }
 
@@ -164,10 +176,12 @@ std::string describe_plan(const StaticMethod& method) {
 
 std::string describe_build() {
   const stator_front_services& front = *stator_core_services();
-  std::string loaded = std::to_string(front.torch_version[0]) + "." + std::to_string(front.torch_version[1]) + "." + std::to_string(front.torch_version[2]);
+  std::string loaded = std::to_string(front.torch_version[0]) + "." + std::to_string(front.torch_version[1]) + "." +
+                       std::to_string(front.torch_version[2]);
   Json out{{"stator", front.version},
            {"abi", std::to_string(STATOR_ABI_MAJOR) + "." + std::to_string(STATOR_ABI_MINOR)},
-           {"torch_built", std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + "." + std::to_string(TORCH_VERSION_PATCH)},
+           {"torch_built", std::to_string(TORCH_VERSION_MAJOR) + "." + std::to_string(TORCH_VERSION_MINOR) + "." +
+                               std::to_string(TORCH_VERSION_PATCH)},
            {"torch_loaded", loaded},
            {"torch_path", front.torch_path},
            {"cpu_capability", at::get_cpu_capability()},

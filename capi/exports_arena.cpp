@@ -14,7 +14,8 @@ const at::Tensor& output(const stator_arena* arena, int32_t index) {
   require_handle(arena, "arena");
   const auto& outputs = arena->arena.outputs();
   if (index < 0 || index >= static_cast<int32_t>(outputs.size())) {
-    throw Error(ErrorCode::kInvalidArgument, "the arena holds " + std::to_string(outputs.size()) + " output tensors, got index " + std::to_string(index));
+    throw Error(ErrorCode::kInvalidArgument, "the arena holds " + std::to_string(outputs.size()) +
+                                                 " output tensors, got index " + std::to_string(index));
   }
   return outputs[index];
 }
@@ -49,8 +50,8 @@ int32_t stator_arena_output_count(const stator_arena* arena) {
   return arena && arena->arena.filled() ? static_cast<int32_t>(arena->arena.outputs().size()) : 0;
 }
 
-stator_status* stator_arena_output(const stator_arena* arena, int32_t index, const void** data, int32_t* dtype, int32_t* device, int32_t* ndim,
-                                   const int64_t** shape, const int64_t** strides) {
+stator_status* stator_arena_output(const stator_arena* arena, int32_t index, const void** data, int32_t* dtype,
+                                   int32_t* device, int32_t* ndim, const int64_t** shape, const int64_t** strides) {
   return guarded([&] { read_tensor(output(arena, index), data, dtype, device, ndim, shape, strides); });
 }
 

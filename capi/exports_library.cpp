@@ -61,9 +61,13 @@ stator_status* set(stator_options* options, const char* key, T value) {
 
 }  // namespace
 
-stator_status* stator_options_set_int(stator_options* options, const char* key, int64_t value) { return set(options, key, value); }
+stator_status* stator_options_set_int(stator_options* options, const char* key, int64_t value) {
+  return set(options, key, value);
+}
 
-stator_status* stator_options_set_double(stator_options* options, const char* key, double value) { return set(options, key, value); }
+stator_status* stator_options_set_double(stator_options* options, const char* key, double value) {
+  return set(options, key, value);
+}
 
 stator_status* stator_options_set_str(stator_options* options, const char* key, const char* value) {
   return guarded([&] { require_handle(value, "value"); }) ?: set(options, key, std::string(value));

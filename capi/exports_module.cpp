@@ -55,18 +55,22 @@ stator_status* stator_module_load(const char* path, const stator_options* option
   });
 }
 
-stator_status* stator_module_load_bytes(const void* data, int64_t size, const stator_options* options, stator_module** out) {
+stator_status* stator_module_load_bytes(const void* data, int64_t size, const stator_options* options,
+                                        stator_module** out) {
   return load_module(options, out, [&](const ModuleOptions& settings) {
     require_handle(data, "data");
     require(size >= 0, "size", "is negative");
-    if (settings.map_weights) throw Error(ErrorCode::kInvalidArgument, "option \"weights\" = \"map\" needs a file; stator_module_load_shared() borrows memory");
+    if (settings.map_weights)
+      throw Error(ErrorCode::kInvalidArgument,
+                  "option \"weights\" = \"map\" needs a file; stator_module_load_shared() borrows memory");
     // Nothing of the bytes is kept once they are loaded.
-    return load_torchscript_bytes({std::shared_ptr<const void>(data, [](const void*) {}), static_cast<size_t>(size)}, false);
+    return load_torchscript_bytes({std::shared_ptr<const void>(data, [](const void*) {}), static_cast<size_t>(size)},
+                                  false);
   });
 }
 
-stator_status* stator_module_load_shared(const void* data, int64_t size, stator_release_fn release_data, void* context, const stator_options* options,
-                                         stator_module** out) {
+stator_status* stator_module_load_shared(const void* data, int64_t size, stator_release_fn release_data, void* context,
+                                         const stator_options* options, stator_module** out) {
   std::shared_ptr<const void> owner;
   stator_status* failed = guarded([&] {
     owner = std::shared_ptr<const void>(data, [=](const void*) {
@@ -76,14 +80,18 @@ stator_status* stator_module_load_shared(const void* data, int64_t size, stator_
     require(size >= 0, "size", "is negative");
   });
   if (failed) return failed;
-  return load_module(options, out, [&](const ModuleOptions&) { return load_torchscript_bytes({owner, static_cast<size_t>(size)}, true); });
+  return load_module(options, out, [&](const ModuleOptions&) {
+    return load_torchscript_bytes({owner, static_cast<size_t>(size)}, true);
+  });
 }
 
 void stator_module_retain(stator_module* module) { retain(module); }
 
 void stator_module_release(stator_module* module) { release(module); }
 
-int32_t stator_module_method_count(const stator_module* module) { return module ? static_cast<int32_t>(module->module->methods().size()) : 0; }
+int32_t stator_module_method_count(const stator_module* module) {
+  return module ? static_cast<int32_t>(module->module->methods().size()) : 0;
+}
 
 const stator_method* stator_module_get_method(const stator_module* module, int32_t index) {
   if (!module || index < 0 || index >= stator_module_method_count(module)) return nullptr;
@@ -113,9 +121,13 @@ stator_status* stator_module_describe(const stator_module* module, stator_bytes*
   });
 }
 
-const char* stator_method_name(const stator_method* method) { return method ? as_method(method).name().c_str() : nullptr; }
+const char* stator_method_name(const stator_method* method) {
+  return method ? as_method(method).name().c_str() : nullptr;
+}
 
-int32_t stator_method_input_count(const stator_method* method) { return method ? static_cast<int32_t>(as_method(method).parameters().size()) : 0; }
+int32_t stator_method_input_count(const stator_method* method) {
+  return method ? static_cast<int32_t>(as_method(method).parameters().size()) : 0;
+}
 
 const char* stator_method_input_name(const stator_method* method, int32_t index) {
   const Parameter* found = parameter(method, index);
@@ -131,7 +143,9 @@ int32_t stator_method_input_written(const stator_method* method, int32_t index) 
   return parameter(method, index) && as_method(method).writes_input(index);
 }
 
-int32_t stator_method_output_count(const stator_method* method) { return method ? as_method(method).output_count() : 0; }
+int32_t stator_method_output_count(const stator_method* method) {
+  return method ? as_method(method).output_count() : 0;
+}
 
 stator_status* stator_method_graph(const stator_method* method, stator_bytes** out) {
   return guarded([&] {

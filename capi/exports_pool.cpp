@@ -35,8 +35,9 @@ stator_status* stator_pool_create(stator_module* module, const stator_options* o
     require_handle(out, "out");
     PoolOptions settings = pool_options(options);
     if (module->module->stateful() && settings.runtime.state == StateSharing::kUnset) {
-      throw Error(ErrorCode::kInvalidArgument, "the module has state (\"" + module->module->state_slots()[0].name +
-                                                   "\"): set the option \"state\" to \"private\" (each runtime has its own) or \"shared\"");
+      throw Error(ErrorCode::kInvalidArgument,
+                  "the module has state (\"" + module->module->state_slots()[0].name +
+                      "\"): set the option \"state\" to \"private\" (each runtime has its own) or \"shared\"");
     }
     auto handle = std::make_unique<stator_pool>();
     handle->module = module->module;
@@ -76,8 +77,9 @@ stator_status* stator_pool_return(stator_pool* pool, stator_runtime* runtime) {
   });
 }
 
-stator_status* stator_pool_call(stator_pool* pool, int64_t timeout_ns, const stator_method* method, const stator_value* args, const stator_value* kwargs,
-                                stator_arena* arena, stator_value** out) {
+stator_status* stator_pool_call(stator_pool* pool, int64_t timeout_ns, const stator_method* method,
+                                const stator_value* args, const stator_value* kwargs, stator_arena* arena,
+                                stator_value** out) {
   return guarded([&] {
     require_handle(pool, "pool");
     require_handle(method, "method");

@@ -40,8 +40,9 @@ void stator_runtime_retain(stator_runtime* runtime) { retain(runtime); }
 
 void stator_runtime_release(stator_runtime* runtime) { release(runtime); }
 
-stator_status* stator_runtime_bind(stator_runtime* runtime, const stator_method* method, int32_t index, void* data, int32_t dtype, int32_t device,
-                                   int32_t ndim, const int64_t* shape, const int64_t* strides) {
+stator_status* stator_runtime_bind(stator_runtime* runtime, const stator_method* method, int32_t index, void* data,
+                                   int32_t dtype, int32_t device, int32_t ndim, const int64_t* shape,
+                                   const int64_t* strides) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     require_handle(method, "method");
@@ -49,7 +50,8 @@ stator_status* stator_runtime_bind(stator_runtime* runtime, const stator_method*
   });
 }
 
-stator_status* stator_runtime_bind_dlpack(stator_runtime* runtime, const stator_method* method, int32_t index, DLManagedTensorVersioned* tensor) {
+stator_status* stator_runtime_bind_dlpack(stator_runtime* runtime, const stator_method* method, int32_t index,
+                                          DLManagedTensorVersioned* tensor) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     require_handle(method, "method");
@@ -63,7 +65,8 @@ stator_status* stator_runtime_bind_dlpack(stator_runtime* runtime, const stator_
   });
 }
 
-stator_status* stator_runtime_bind_value(stator_runtime* runtime, const stator_method* method, int32_t index, const stator_value* value) {
+stator_status* stator_runtime_bind_value(stator_runtime* runtime, const stator_method* method, int32_t index,
+                                         const stator_value* value) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     require_handle(method, "method");
@@ -72,19 +75,21 @@ stator_status* stator_runtime_bind_value(stator_runtime* runtime, const stator_m
   });
 }
 
-stator_status* stator_runtime_input(stator_runtime* runtime, const stator_method* method, int32_t index, int32_t dtype, int32_t ndim,
-                                    const int64_t* shape, void** out) {
+stator_status* stator_runtime_input(stator_runtime* runtime, const stator_method* method, int32_t index, int32_t dtype,
+                                    int32_t ndim, const int64_t* shape, void** out) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     require_handle(method, "method");
     require_handle(out, "out");
     check_shape(dtype, ndim, shape);
-    *out = runtime->runtime->bind_window(as_method(method), index, scalar_type(dtype), {shape, static_cast<size_t>(ndim)});
+    *out =
+        runtime->runtime->bind_window(as_method(method), index, scalar_type(dtype), {shape, static_cast<size_t>(ndim)});
   });
 }
 
-stator_status* stator_runtime_bind_output(stator_runtime* runtime, const stator_method* method, int32_t index, void* data, int32_t dtype, int32_t device,
-                                          int32_t ndim, const int64_t* shape, const int64_t* strides) {
+stator_status* stator_runtime_bind_output(stator_runtime* runtime, const stator_method* method, int32_t index,
+                                          void* data, int32_t dtype, int32_t device, int32_t ndim, const int64_t* shape,
+                                          const int64_t* strides) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     require_handle(method, "method");
@@ -111,8 +116,8 @@ stator_status* stator_runtime_run(stator_runtime* runtime, const stator_method* 
   });
 }
 
-stator_status* stator_runtime_call(stator_runtime* runtime, const stator_method* method, const stator_value* args, const stator_value* kwargs,
-                                   stator_arena* arena, stator_value** out) {
+stator_status* stator_runtime_call(stator_runtime* runtime, const stator_method* method, const stator_value* args,
+                                   const stator_value* kwargs, stator_arena* arena, stator_value** out) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     require_handle(method, "method");
@@ -124,4 +129,6 @@ stator_status* stator_runtime_call(stator_runtime* runtime, const stator_method*
   });
 }
 
-int64_t stator_runtime_workspace_bytes(const stator_runtime* runtime) { return runtime ? runtime->runtime->workspace_bytes() : 0; }
+int64_t stator_runtime_workspace_bytes(const stator_runtime* runtime) {
+  return runtime ? runtime->runtime->workspace_bytes() : 0;
+}

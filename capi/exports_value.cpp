@@ -37,12 +37,14 @@ int32_t kind_of(const c10::IValue& value) {
   return STATOR_KIND_OBJECT;
 }
 
-constexpr const char* kKindNames[] = {"None", "a bool", "an int", "a float", "a complex number", "a str", "a tensor", "a list", "a tuple", "a dict", "a device", "an object"};
+constexpr const char* kKindNames[] = {"None",     "a bool", "an int",  "a float", "a complex number", "a str",
+                                      "a tensor", "a list", "a tuple", "a dict",  "a device",         "an object"};
 
 const c10::IValue& expect(const stator_value* value, int32_t kind) {
   require_handle(value, "value");
   int32_t got = kind_of(value->value);
-  if (got != kind) throw Error(ErrorCode::kInvalidArgument, std::string("expected ") + kKindNames[kind] + ", got " + kKindNames[got]);
+  if (got != kind)
+    throw Error(ErrorCode::kInvalidArgument, std::string("expected ") + kKindNames[kind] + ", got " + kKindNames[got]);
   return value->value;
 }
 
@@ -53,7 +55,9 @@ std::vector<c10::IValue> collect(const stator_value* const* items, int64_t count
   std::vector<c10::IValue> out;
   out.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
-    if (!items[i]) throw Error(ErrorCode::kInvalidArgument, std::string("parameter \"") + parameter + "\": element " + std::to_string(i) + " is NULL");
+    if (!items[i])
+      throw Error(ErrorCode::kInvalidArgument,
+                  std::string("parameter \"") + parameter + "\": element " + std::to_string(i) + " is NULL");
     out.push_back(hold_lease(items[i]->value, items[i]->lease));
   }
   return out;
@@ -84,12 +88,15 @@ c10::IValue make_tuple(std::vector<c10::IValue> elements, const char* const* nam
 c10::IValue make_dict(std::vector<c10::IValue> keys, std::vector<c10::IValue> items) {
   for (const auto& key : keys) {
     int32_t kind = kind_of(key);
-    bool hashable = kind == STATOR_KIND_BOOL || kind == STATOR_KIND_INT || kind == STATOR_KIND_FLOAT || kind == STATOR_KIND_COMPLEX ||
-                    kind == STATOR_KIND_STR || kind == STATOR_KIND_TENSOR;
-    if (!hashable) throw Error(ErrorCode::kInvalidArgument, std::string("a dict's key is ") + kKindNames[kind] + "; expected a bool, int, float, complex, str or tensor");
+    bool hashable = kind == STATOR_KIND_BOOL || kind == STATOR_KIND_INT || kind == STATOR_KIND_FLOAT ||
+                    kind == STATOR_KIND_COMPLEX || kind == STATOR_KIND_STR || kind == STATOR_KIND_TENSOR;
+    if (!hashable)
+      throw Error(ErrorCode::kInvalidArgument, std::string("a dict's key is ") + kKindNames[kind] +
+                                                   "; expected a bool, int, float, complex, str or tensor");
   }
   auto key_type = keys.empty() ? c10::TypePtr(c10::StringType::get()) : common_type(keys);
-  if (key_type->kind() == c10::TypeKind::AnyType) throw Error(ErrorCode::kUnsupported, "the keys of a dict must be of one type");
+  if (key_type->kind() == c10::TypeKind::AnyType)
+    throw Error(ErrorCode::kUnsupported, "the keys of a dict must be of one type");
   c10::impl::GenericDict dict(key_type, common_type(items));
   for (size_t i = 0; i < keys.size(); ++i) dict.insert_or_assign(keys[i], items[i]);
   return dict;
@@ -126,7 +133,9 @@ void check_index(const stator_value* value, int64_t index) {
   if (kind != STATOR_KIND_LIST && kind != STATOR_KIND_TUPLE && kind != STATOR_KIND_DICT) {
     throw Error(ErrorCode::kInvalidArgument, std::string("expected a list, tuple or dict, got ") + kKindNames[kind]);
   }
-  if (index < 0 || index >= size) throw Error(ErrorCode::kInvalidArgument, "the value has " + std::to_string(size) + " items, got index " + std::to_string(index));
+  if (index < 0 || index >= size)
+    throw Error(ErrorCode::kInvalidArgument,
+                "the value has " + std::to_string(size) + " items, got index " + std::to_string(index));
 }
 
 // The texts of devices, which are few, live as long as the process.
@@ -196,13 +205,14 @@ stator_status* stator_value_create_device(const char* name, stator_value** out) 
     try {
       return c10::Device(name);
     } catch (const c10::Error& error) {
-      throw Error(ErrorCode::kInvalidArgument, std::string("\"") + name + "\" is no device: " + error.what_without_backtrace());
+      throw Error(ErrorCode::kInvalidArgument,
+                  std::string("\"") + name + "\" is no device: " + error.what_without_backtrace());
     }
   });
 }
 
-stator_status* stator_value_create_tensor(const void* data, int32_t dtype, int32_t device, int32_t ndim, const int64_t* shape, const int64_t* strides,
-                                          stator_value** out) {
+stator_status* stator_value_create_tensor(const void* data, int32_t dtype, int32_t device, int32_t ndim,
+                                          const int64_t* shape, const int64_t* strides, stator_value** out) {
   return create(out, [&] {
     at::Tensor theirs = borrow_tensor({data, dtype, device, ndim, shape, strides});
     c10::InferenceMode inference;
@@ -210,7 +220,8 @@ stator_status* stator_value_create_tensor(const void* data, int32_t dtype, int32
   });
 }
 
-stator_status* stator_value_create_tensor_shared(void* data, int32_t dtype, int32_t device, int32_t ndim, const int64_t* shape, const int64_t* strides,
+stator_status* stator_value_create_tensor_shared(void* data, int32_t dtype, int32_t device, int32_t ndim,
+                                                 const int64_t* shape, const int64_t* strides,
                                                  stator_release_fn release_data, void* context, stator_value** out) {
   return guarded([&] {
     require_handle(out, "out");
@@ -223,9 +234,13 @@ stator_status* stator_value_create_tensor_shared(void* data, int32_t dtype, int3
   });
 }
 
-stator_status* stator_value_from_dlpack(DLManagedTensorVersioned* tensor, stator_value** out) { return adopt_dlpack(tensor, out); }
+stator_status* stator_value_from_dlpack(DLManagedTensorVersioned* tensor, stator_value** out) {
+  return adopt_dlpack(tensor, out);
+}
 
-stator_status* stator_value_from_dlpack_legacy(DLManagedTensor* tensor, stator_value** out) { return adopt_dlpack(tensor, out); }
+stator_status* stator_value_from_dlpack_legacy(DLManagedTensor* tensor, stator_value** out) {
+  return adopt_dlpack(tensor, out);
+}
 
 stator_status* stator_value_create_list(const stator_value* const* items, int64_t count, stator_value** out) {
   return create(out, [&] {
@@ -236,11 +251,13 @@ stator_status* stator_value_create_list(const stator_value* const* items, int64_
   });
 }
 
-stator_status* stator_value_create_tuple(const stator_value* const* items, int64_t count, const char* const* names, stator_value** out) {
+stator_status* stator_value_create_tuple(const stator_value* const* items, int64_t count, const char* const* names,
+                                         stator_value** out) {
   return create(out, [&] { return make_tuple(collect(items, count, "items"), names); });
 }
 
-stator_status* stator_value_create_dict(const stator_value* const* keys, const stator_value* const* items, int64_t count, stator_value** out) {
+stator_status* stator_value_create_dict(const stator_value* const* keys, const stator_value* const* items,
+                                        int64_t count, stator_value** out) {
   return create(out, [&] { return make_dict(collect(keys, count, "keys"), collect(items, count, "items")); });
 }
 
@@ -257,7 +274,9 @@ stator_status* stator_value_item(const stator_value* value, int64_t index, stato
     check_index(value, index);
     require_handle(out, "out");
     const c10::IValue& v = value->value;
-    c10::IValue item = v.isList() ? v.toList().get(index) : v.isTuple() ? v.toTupleRef().elements()[index] : pair_at(v.toGenericDict(), index).second;
+    c10::IValue item = v.isList()    ? v.toList().get(index)
+                       : v.isTuple() ? v.toTupleRef().elements()[index]
+                                     : pair_at(v.toGenericDict(), index).second;
     *out = make_value(std::move(item), value->lease).release();
   });
 }
@@ -317,15 +336,17 @@ stator_status* stator_value_as_str(const stator_value* value, const char** data,
     require_handle(value, "value");
     require_handle(data, "data");
     require_handle(size, "size");
-    const std::string& text = value->value.isDevice() ? device_text(value->value.toDevice()) : expect(value, STATOR_KIND_STR).toStringRef();
+    const std::string& text =
+        value->value.isDevice() ? device_text(value->value.toDevice()) : expect(value, STATOR_KIND_STR).toStringRef();
     *data = text.c_str();
     *size = static_cast<int64_t>(text.size());
   });
 }
 
-stator_status* stator_value_as_tensor(const stator_value* value, const void** data, int32_t* dtype, int32_t* device, int32_t* ndim, const int64_t** shape,
-                                      const int64_t** strides) {
-  return guarded([&] { read_tensor(expect(value, STATOR_KIND_TENSOR).toTensor(), data, dtype, device, ndim, shape, strides); });
+stator_status* stator_value_as_tensor(const stator_value* value, const void** data, int32_t* dtype, int32_t* device,
+                                      int32_t* ndim, const int64_t** shape, const int64_t** strides) {
+  return guarded(
+      [&] { read_tensor(expect(value, STATOR_KIND_TENSOR).toTensor(), data, dtype, device, ndim, shape, strides); });
 }
 
 stator_status* stator_value_export(const stator_value* value, DLManagedTensorVersioned** out) {

@@ -8,18 +8,26 @@ namespace stator::capi {
 namespace {
 
 stator_status* make(ErrorCode code, const char* message, const ErrorPlace& place) {
-  return stator_core_services()->status_make(static_cast<int32_t>(code), message, place.op.c_str(), place.node.c_str(), place.source.c_str(),
-                                             place.argument.c_str());
+  return stator_core_services()->status_make(static_cast<int32_t>(code), message, place.op.c_str(), place.node.c_str(),
+                                             place.source.c_str(), place.argument.c_str());
 }
 
-static_assert(static_cast<int>(ErrorCode::kInvalidArgument) == STATOR_INVALID_ARGUMENT && static_cast<int>(ErrorCode::kNotFound) == STATOR_NOT_FOUND &&
-              static_cast<int>(ErrorCode::kBusy) == STATOR_BUSY && static_cast<int>(ErrorCode::kTimeout) == STATOR_TIMEOUT &&
-              static_cast<int>(ErrorCode::kInputMissing) == STATOR_INPUT_MISSING && static_cast<int>(ErrorCode::kShapeMismatch) == STATOR_SHAPE_MISMATCH &&
-              static_cast<int>(ErrorCode::kDtypeMismatch) == STATOR_DTYPE_MISMATCH && static_cast<int>(ErrorCode::kTypeMismatch) == STATOR_TYPE_MISMATCH &&
-              static_cast<int>(ErrorCode::kIo) == STATOR_IO && static_cast<int>(ErrorCode::kBadModel) == STATOR_BAD_MODEL &&
-              static_cast<int>(ErrorCode::kUnsupported) == STATOR_UNSUPPORTED && static_cast<int>(ErrorCode::kModelError) == STATOR_MODEL_ERROR &&
-              static_cast<int>(ErrorCode::kOperatorError) == STATOR_OPERATOR_ERROR && static_cast<int>(ErrorCode::kMemoryLimit) == STATOR_MEMORY_LIMIT &&
-              static_cast<int>(ErrorCode::kOutOfMemory) == STATOR_OUT_OF_MEMORY && static_cast<int>(ErrorCode::kInternal) == STATOR_INTERNAL);
+static_assert(static_cast<int>(ErrorCode::kInvalidArgument) == STATOR_INVALID_ARGUMENT &&
+              static_cast<int>(ErrorCode::kNotFound) == STATOR_NOT_FOUND &&
+              static_cast<int>(ErrorCode::kBusy) == STATOR_BUSY &&
+              static_cast<int>(ErrorCode::kTimeout) == STATOR_TIMEOUT &&
+              static_cast<int>(ErrorCode::kInputMissing) == STATOR_INPUT_MISSING &&
+              static_cast<int>(ErrorCode::kShapeMismatch) == STATOR_SHAPE_MISMATCH &&
+              static_cast<int>(ErrorCode::kDtypeMismatch) == STATOR_DTYPE_MISMATCH &&
+              static_cast<int>(ErrorCode::kTypeMismatch) == STATOR_TYPE_MISMATCH &&
+              static_cast<int>(ErrorCode::kIo) == STATOR_IO &&
+              static_cast<int>(ErrorCode::kBadModel) == STATOR_BAD_MODEL &&
+              static_cast<int>(ErrorCode::kUnsupported) == STATOR_UNSUPPORTED &&
+              static_cast<int>(ErrorCode::kModelError) == STATOR_MODEL_ERROR &&
+              static_cast<int>(ErrorCode::kOperatorError) == STATOR_OPERATOR_ERROR &&
+              static_cast<int>(ErrorCode::kMemoryLimit) == STATOR_MEMORY_LIMIT &&
+              static_cast<int>(ErrorCode::kOutOfMemory) == STATOR_OUT_OF_MEMORY &&
+              static_cast<int>(ErrorCode::kInternal) == STATOR_INTERNAL);
 
 }  // namespace
 
@@ -42,7 +50,9 @@ stator_status* status_of_current_exception() noexcept {
 }
 
 void require(bool condition, const char* parameter, const char* what) {
-  if (!condition) throw Error(ErrorCode::kInvalidArgument, std::string("parameter \"") + parameter + "\" " + what, {"", "", "", parameter});
+  if (!condition)
+    throw Error(ErrorCode::kInvalidArgument, std::string("parameter \"") + parameter + "\" " + what,
+                {"", "", "", parameter});
 }
 
 }  // namespace stator::capi

@@ -24,6 +24,8 @@ stator_status* guarded(F&& body) noexcept {
 // Throws Error(kInvalidArgument) that names the parameter.
 void require(bool condition, const char* parameter, const char* what);
 
-inline void require_handle(const void* handle, const char* parameter) { require(handle != nullptr, parameter, "is NULL"); }
+inline void require_handle(const void* handle, const char* parameter) {
+  require(handle != nullptr, parameter, "is NULL");
+}
 
 }  // namespace stator::capi

@@ -79,13 +79,17 @@ struct stator_pool : stator::capi::Counted<STATOR_HANDLE_POOL> {
 struct stator_value : stator::capi::Counted<STATOR_HANDLE_VALUE> {
   stator_value(c10::IValue value, stator::Lease lease) : value(std::move(value)), lease(std::move(lease)) {}
   c10::IValue value;
-  stator::Lease lease;   // if tensors in it are in an arena
+  stator::Lease lease;     // if tensors in it are in an arena
   bool read_only = false;  // a tensor whose memory may not be written
 };
 
 namespace stator::capi {
 
-inline const StaticMethod& as_method(const stator_method* method) { return *reinterpret_cast<const StaticMethod*>(method); }
-inline const stator_method* as_handle(const StaticMethod* method) { return reinterpret_cast<const stator_method*>(method); }
+inline const StaticMethod& as_method(const stator_method* method) {
+  return *reinterpret_cast<const StaticMethod*>(method);
+}
+inline const stator_method* as_handle(const StaticMethod* method) {
+  return reinterpret_cast<const stator_method*>(method);
+}
 
 }  // namespace stator::capi

@@ -20,7 +20,9 @@ struct Key {
 
 constexpr size_t kInt = 0;
 constexpr size_t kString = 2;
-constexpr std::array<const char*, 3> kTypeNames{"a whole number (stator_options_set_int)", "a real number (stator_options_set_double)", "a text (stator_options_set_str)"};
+constexpr std::array<const char*, 3> kTypeNames{"a whole number (stator_options_set_int)",
+                                                "a real number (stator_options_set_double)",
+                                                "a text (stator_options_set_str)"};
 
 constexpr std::array<Key, 7> kKeys{{
     {"weights", kString, kLoad},
@@ -86,7 +88,8 @@ int whole_number(const stator_options* options, const char* key, int64_t least, 
   const auto* value = setting<int64_t>(options, key);
   if (!value) return otherwise;
   if (*value < least || *value > most) {
-    refuse(std::string("option \"") + key + "\": expected " + std::to_string(least) + " to " + std::to_string(most) + ", got " + std::to_string(*value));
+    refuse(std::string("option \"") + key + "\": expected " + std::to_string(least) + " to " + std::to_string(most) +
+           ", got " + std::to_string(*value));
   }
   return static_cast<int>(*value);
 }
@@ -94,7 +97,8 @@ int whole_number(const stator_options* options, const char* key, int64_t least, 
 RuntimeOptions read_runtime_options(const stator_options* options) {
   RuntimeOptions out;
   out.intra_op_threads = whole_number(options, "intra_op_threads", 1, 4096, 0);
-  if (setting<std::string>(options, "state")) out.state = choose(options, "state", "private", "shared") ? StateSharing::kShared : StateSharing::kPrivate;
+  if (setting<std::string>(options, "state"))
+    out.state = choose(options, "state", "private", "shared") ? StateSharing::kShared : StateSharing::kPrivate;
   return out;
 }
 
@@ -103,10 +107,13 @@ RuntimeOptions read_runtime_options(const stator_options* options) {
 void check_setting(const std::string& key, const stator_options::Setting& value) {
   const Key* known = find_key(key);
   if (!known) {
-    auto nearest = std::min_element(kKeys.begin(), kKeys.end(), [&](const Key& a, const Key& b) { return distance(key, a.name) < distance(key, b.name); });
+    auto nearest = std::min_element(kKeys.begin(), kKeys.end(), [&](const Key& a, const Key& b) {
+      return distance(key, a.name) < distance(key, b.name);
+    });
     refuse("unknown option \"" + key + "\"; did you mean \"" + std::string(nearest->name) + "\"?");
   }
-  if (known->type != value.index()) refuse("option \"" + key + "\": expected " + kTypeNames[known->type] + ", got " + kTypeNames[value.index()]);
+  if (known->type != value.index())
+    refuse("option \"" + key + "\": expected " + kTypeNames[known->type] + ", got " + kTypeNames[value.index()]);
 }
 
 ModuleOptions module_options(const stator_options* options) {
@@ -134,7 +141,8 @@ PoolOptions pool_options(const stator_options* options) {
 }
 
 void no_options(const stator_options* options, const char* call) {
-  if (options && !options->settings.empty()) refuse(std::string(call) + " takes no options, got \"" + options->settings.begin()->first + "\"");
+  if (options && !options->settings.empty())
+    refuse(std::string(call) + " takes no options, got \"" + options->settings.begin()->first + "\"");
 }
 
 }  // namespace stator::capi

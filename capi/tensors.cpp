@@ -14,7 +14,9 @@ namespace {
 
 constexpr int kMostDimensions = 64;
 
-DLDataType as_dlpack(int32_t dtype) { return {static_cast<uint8_t>(dtype & 0xff), static_cast<uint8_t>((dtype >> 8) & 0xff), 1}; }
+DLDataType as_dlpack(int32_t dtype) {
+  return {static_cast<uint8_t>(dtype & 0xff), static_cast<uint8_t>((dtype >> 8) & 0xff), 1};
+}
 
 // The bytes that a tensor spans must be countable, or LibTorch's own arithmetic would overflow.
 void check_extent(const TensorArguments& a, size_t item_size) {
@@ -23,12 +25,15 @@ void check_extent(const TensorArguments& a, size_t item_size) {
   bool overflow = false;
   for (int32_t d = 0; d < a.ndim; ++d) {
     if (a.shape[d] < 0) {
-      throw Error(ErrorCode::kInvalidArgument, "dimension " + std::to_string(d) + " has size " + std::to_string(a.shape[d]) + "; sizes are 0 or more");
+      throw Error(ErrorCode::kInvalidArgument, "dimension " + std::to_string(d) + " has size " +
+                                                   std::to_string(a.shape[d]) + "; sizes are 0 or more");
     }
     overflow |= __builtin_mul_overflow(elements, std::max<int64_t>(a.shape[d], 1), &elements);
     if (a.strides && a.shape[d] > 0) {
       if (a.strides[d] < 0) {
-        throw Error(ErrorCode::kUnsupported, "dimension " + std::to_string(d) + " has stride " + std::to_string(a.strides[d]) + "; LibTorch has no negative strides, copy the tensor first");
+        throw Error(ErrorCode::kUnsupported, "dimension " + std::to_string(d) + " has stride " +
+                                                 std::to_string(a.strides[d]) +
+                                                 "; LibTorch has no negative strides, copy the tensor first");
       }
       int64_t extent = 0;
       overflow |= __builtin_mul_overflow(a.shape[d] - 1, a.strides[d], &extent);
@@ -37,12 +42,14 @@ void check_extent(const TensorArguments& a, size_t item_size) {
   }
   int64_t bytes = 0;
   overflow |= __builtin_mul_overflow(std::max(elements, reach), static_cast<int64_t>(item_size), &bytes);
-  if (overflow) throw Error(ErrorCode::kInvalidArgument, "the tensor's sizes are too large: its bytes do not fit 63 bits");
+  if (overflow)
+    throw Error(ErrorCode::kInvalidArgument, "the tensor's sizes are too large: its bytes do not fit 63 bits");
 }
 
 void check_device(int32_t device) {
   if ((device & 0xffff) != STATOR_CPU) {
-    throw Error(ErrorCode::kUnsupported, "device type " + std::to_string(device & 0xffff) + " is not supported; expected STATOR_CPU (1)");
+    throw Error(ErrorCode::kUnsupported,
+                "device type " + std::to_string(device & 0xffff) + " is not supported; expected STATOR_CPU (1)");
   }
 }
 
@@ -56,11 +63,13 @@ at::Tensor exported(const at::Tensor& tensor, Lease lease) {
 }  // namespace
 
 at::ScalarType scalar_type(int32_t dtype) {
-  if (!stator_core_services()->dtype_name(dtype)) throw Error(ErrorCode::kInvalidArgument, "dtype " + std::to_string(dtype) + " is none of stator.h");
+  if (!stator_core_services()->dtype_name(dtype))
+    throw Error(ErrorCode::kInvalidArgument, "dtype " + std::to_string(dtype) + " is none of stator.h");
   try {
     return at::toScalarType(as_dlpack(dtype));
   } catch (const c10::Error&) {
-    throw Error(ErrorCode::kUnsupported, std::string("dtype ") + stator_core_services()->dtype_name(dtype) + " is not supported by this LibTorch");
+    throw Error(ErrorCode::kUnsupported, std::string("dtype ") + stator_core_services()->dtype_name(dtype) +
+                                             " is not supported by this LibTorch");
   }
 }
 
@@ -85,7 +94,8 @@ at::Tensor borrow_tensor(const TensorArguments& a, std::function<void()> release
     if (release) release();
   };
   if (!a.strides) return at::from_blob(data, shape, std::move(deleter), options);
-  return at::from_blob(data, shape, at::IntArrayRef(a.strides, static_cast<size_t>(a.ndim)), std::move(deleter), options);
+  return at::from_blob(data, shape, at::IntArrayRef(a.strides, static_cast<size_t>(a.ndim)), std::move(deleter),
+                       options);
 }
 
 namespace {
@@ -93,11 +103,15 @@ namespace {
 template <class Managed>
 at::Tensor borrow_managed(Managed* managed, std::shared_ptr<bool> owned) {
   const DLTensor& t = managed->dl_tensor;
-  if (t.dtype.lanes != 1) throw Error(ErrorCode::kUnsupported, "vector element types (lanes " + std::to_string(t.dtype.lanes) + ") are not supported");
+  if (t.dtype.lanes != 1)
+    throw Error(ErrorCode::kUnsupported,
+                "vector element types (lanes " + std::to_string(t.dtype.lanes) + ") are not supported");
   // Pinned memory is the CPU's too.
-  bool host = t.device.device_type == kDLCPU || t.device.device_type == kDLCUDAHost || t.device.device_type == kDLROCMHost;
+  bool host =
+      t.device.device_type == kDLCPU || t.device.device_type == kDLCUDAHost || t.device.device_type == kDLROCMHost;
   const auto* data = t.data ? static_cast<const char*>(t.data) + t.byte_offset : nullptr;
-  return borrow_tensor({data, t.dtype.code | t.dtype.bits << 8, host ? STATOR_CPU : static_cast<int32_t>(t.device.device_type), t.ndim, t.shape, t.strides},
+  return borrow_tensor({data, t.dtype.code | t.dtype.bits << 8,
+                        host ? STATOR_CPU : static_cast<int32_t>(t.device.device_type), t.ndim, t.shape, t.strides},
                        [managed, owned = std::move(owned)] {
                          if (*owned && managed->deleter) managed->deleter(managed);
                        });
@@ -114,18 +128,23 @@ void check_shape(int32_t dtype, int32_t ndim, const int64_t* shape) {
 at::Tensor tie(const at::Tensor& tensor, Lease lease) {
   if (!tensor.defined()) return tensor;
   c10::InferenceMode inference;
-  return at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(), [tensor, lease = std::move(lease)](void*) {}, tensor.options());
+  return at::from_blob(
+      tensor.data_ptr(), tensor.sizes(), tensor.strides(), [tensor, lease = std::move(lease)](void*) {},
+      tensor.options());
 }
 
 at::Tensor borrow_dlpack(DLManagedTensorVersioned* managed, std::shared_ptr<bool> owned, bool* read_only) {
   if (managed->version.major != DLPACK_MAJOR_VERSION) {
-    throw Error(ErrorCode::kUnsupported, "DLPack version " + std::to_string(managed->version.major) + " is not supported; expected " + std::to_string(DLPACK_MAJOR_VERSION));
+    throw Error(ErrorCode::kUnsupported, "DLPack version " + std::to_string(managed->version.major) +
+                                             " is not supported; expected " + std::to_string(DLPACK_MAJOR_VERSION));
   }
   *read_only = managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
   return borrow_managed(managed, std::move(owned));
 }
 
-at::Tensor borrow_dlpack(DLManagedTensor* managed, std::shared_ptr<bool> owned) { return borrow_managed(managed, std::move(owned)); }
+at::Tensor borrow_dlpack(DLManagedTensor* managed, std::shared_ptr<bool> owned) {
+  return borrow_managed(managed, std::move(owned));
+}
 
 DLManagedTensorVersioned* to_dlpack(const at::Tensor& tensor, Lease lease, bool read_only) {
   c10::InferenceMode inference;
@@ -139,7 +158,8 @@ DLManagedTensor* to_dlpack_legacy(const at::Tensor& tensor, Lease lease) {
   return at::toDLPack(exported(tensor, std::move(lease)));
 }
 
-void read_tensor(const at::Tensor& tensor, const void** data, int32_t* dtype, int32_t* device, int32_t* ndim, const int64_t** shape, const int64_t** strides) {
+void read_tensor(const at::Tensor& tensor, const void** data, int32_t* dtype, int32_t* device, int32_t* ndim,
+                 const int64_t** shape, const int64_t** strides) {
   if (data) *data = tensor.numel() == 0 ? nullptr : tensor.const_data_ptr();
   if (dtype) *dtype = dtype_of(tensor);
   if (device) *device = STATOR_CPU;

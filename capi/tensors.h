@@ -13,7 +13,8 @@
 
 namespace stator::capi {
 
-at::ScalarType scalar_type(int32_t dtype);  // Error(kInvalidArgument) for a number that is no dtype, kUnsupported for one LibTorch lacks
+at::ScalarType scalar_type(
+    int32_t dtype);  // Error(kInvalidArgument) for a number that is no dtype, kUnsupported for one LibTorch lacks
 int32_t dtype_of(const at::Tensor& tensor);
 
 // Where a tensor is, as a caller describes it. Throws Error(kInvalidArgument, kUnsupported).
@@ -44,6 +45,7 @@ DLManagedTensorVersioned* to_dlpack(const at::Tensor& tensor, Lease lease, bool 
 DLManagedTensor* to_dlpack_legacy(const at::Tensor& tensor, Lease lease);
 
 // Fills the out parameters that are not NULL.
-void read_tensor(const at::Tensor& tensor, const void** data, int32_t* dtype, int32_t* device, int32_t* ndim, const int64_t** shape, const int64_t** strides);
+void read_tensor(const at::Tensor& tensor, const void** data, int32_t* dtype, int32_t* device, int32_t* ndim,
+                 const int64_t** shape, const int64_t** strides);
 
 }  // namespace stator::capi

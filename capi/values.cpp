@@ -6,9 +6,12 @@
 
 namespace stator::capi {
 
-std::unique_ptr<stator_value> make_value(c10::IValue value, Lease lease) { return std::make_unique<stator_value>(std::move(value), std::move(lease)); }
+std::unique_ptr<stator_value> make_value(c10::IValue value, Lease lease) {
+  return std::make_unique<stator_value>(std::move(value), std::move(lease));
+}
 
-std::unique_ptr<stator_value> call(StaticRuntime& runtime, const StaticMethod& method, const stator_value* args, const stator_value* kwargs, Arena& arena) {
+std::unique_ptr<stator_value> call(StaticRuntime& runtime, const StaticMethod& method, const stator_value* args,
+                                   const stator_value* kwargs, Arena& arena) {
   std::vector<c10::IValue> positional;
   if (args) {
     if (args->value.isTuple()) {
@@ -21,9 +24,11 @@ std::unique_ptr<stator_value> call(StaticRuntime& runtime, const StaticMethod& m
   }
   std::vector<std::pair<std::string, c10::IValue>> named;
   if (kwargs) {
-    if (!kwargs->value.isGenericDict()) throw Error(ErrorCode::kInvalidArgument, "parameter \"kwargs\": expected a dict", {"", "", "", "kwargs"});
+    if (!kwargs->value.isGenericDict())
+      throw Error(ErrorCode::kInvalidArgument, "parameter \"kwargs\": expected a dict", {"", "", "", "kwargs"});
     for (const auto& pair : kwargs->value.toGenericDict()) {
-      if (!pair.key().isString()) throw Error(ErrorCode::kInvalidArgument, "parameter \"kwargs\": expected text as keys", {"", "", "", "kwargs"});
+      if (!pair.key().isString())
+        throw Error(ErrorCode::kInvalidArgument, "parameter \"kwargs\": expected text as keys", {"", "", "", "kwargs"});
       named.emplace_back(pair.key().toStringRef(), pair.value());
     }
   }

@@ -8,7 +8,8 @@
 namespace stator::capi {
 
 // Runs a method on a tuple or list of arguments and a dict of keyword arguments, either may be NULL.
-std::unique_ptr<stator_value> call(StaticRuntime& runtime, const StaticMethod& method, const stator_value* args, const stator_value* kwargs, Arena& arena);
+std::unique_ptr<stator_value> call(StaticRuntime& runtime, const StaticMethod& method, const stator_value* args,
+                                   const stator_value* kwargs, Arena& arena);
 
 // The same value, whose tensors keep the lease as long as they live. Without a lease the value itself.
 c10::IValue hold_lease(const c10::IValue& value, const Lease& lease);

@@ -28,7 +28,9 @@ double clock_cost() {
 }
 
 // Runs per reading of the clock, so that reading it costs under 1 % of the time.
-int64_t batch_for(double run_ns, double clock_ns) { return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(100 * clock_ns / run_ns))); }
+int64_t batch_for(double run_ns, double clock_ns) {
+  return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(100 * clock_ns / run_ns)));
+}
 
 // One of the concurrent callers: its own runtime, arena and copy of the inputs, as a service's thread has them.
 class Caller {
@@ -82,17 +84,20 @@ class Caller {
 
  private:
   void bind(int32_t index, const stator_value* value) {
-    if (stator_value_kind(value) != STATOR_KIND_TENSOR) return check(stator_runtime_bind_value(runtime_.get(), method_, index, value));
+    if (stator_value_kind(value) != STATOR_KIND_TENSOR)
+      return check(stator_runtime_bind_value(runtime_.get(), method_, index, value));
     struct {
       const void* data;
       int32_t dtype, device, ndim;
       const int64_t *shape, *strides;
     } t{};
     check(stator_value_as_tensor(value, &t.data, &t.dtype, &t.device, &t.ndim, &t.shape, &t.strides));
-    inputs_.push_back(make<ValuePtr>(stator_value_create_tensor, t.data, t.dtype, t.device, t.ndim, t.shape, t.strides));
+    inputs_.push_back(
+        make<ValuePtr>(stator_value_create_tensor, t.data, t.dtype, t.device, t.ndim, t.shape, t.strides));
     check(stator_value_as_tensor(inputs_.back().get(), &t.data, &t.dtype, &t.device, &t.ndim, &t.shape, &t.strides));
     // Our own copy, so the method may write it if it does so.
-    check(stator_runtime_bind(runtime_.get(), method_, index, const_cast<void*>(t.data), t.dtype, t.device, t.ndim, t.shape, t.strides));
+    check(stator_runtime_bind(runtime_.get(), method_, index, const_cast<void*>(t.data), t.dtype, t.device, t.ndim,
+                              t.shape, t.strides));
   }
 
   const stator_method* method_;
@@ -122,7 +127,8 @@ int64_t measure_together(std::vector<std::unique_ptr<Caller>>& callers, double s
       threads.emplace_back([&, i] {
         try {
           run_ns[i] = callers[i]->warm_up(1e8 * seconds);
-          callers[i]->reserve(static_cast<size_t>(std::min(1.2e9 * seconds / run_ns[i] / static_cast<double>(batch_for(run_ns[i], clock_ns)) + 16, 1e8)));
+          callers[i]->reserve(static_cast<size_t>(
+              std::min(1.2e9 * seconds / run_ns[i] / static_cast<double>(batch_for(run_ns[i], clock_ns)) + 16, 1e8)));
         } catch (...) {
           errors[i] = std::current_exception();
         }
@@ -176,7 +182,8 @@ Json summarize(const std::vector<std::unique_ptr<Caller>>& callers, int64_t batc
 
 void bench(const Common& common, const BenchOptions& options) {
   load_torch(common.torch);
-  const Options runtime_options = make<Options>(stator_options_create);  // LibTorch is loaded by now, so load_ms is the model's alone
+  const Options runtime_options =
+      make<Options>(stator_options_create);  // LibTorch is loaded by now, so load_ms is the model's alone
   check(stator_options_set_int(runtime_options.get(), "intra_op_threads", options.threads));
   Clock::time_point start = Clock::now();
   const Module module = load_module(common);
@@ -186,7 +193,8 @@ void bench(const Common& common, const BenchOptions& options) {
 
   std::optional<Progress> progress("measuring " + common.method);
   std::vector<std::unique_ptr<Caller>> callers;
-  for (int i = 0; i < options.callers; ++i) callers.push_back(std::make_unique<Caller>(module.get(), method, arguments, runtime_options.get()));
+  for (int i = 0; i < options.callers; ++i)
+    callers.push_back(std::make_unique<Caller>(module.get(), method, arguments, runtime_options.get()));
   start = Clock::now();
   callers[0]->run(1);
   const double first_call_us = since(start) / 1e3;
@@ -204,12 +212,14 @@ void bench(const Common& common, const BenchOptions& options) {
   if (common.json) return print_json(result);
 
   const auto us = [&](const char* key) { return format_number(result[key].get<double>()) + " us"; };
-  std::cout << common.model << ", " << common.method << ": " << plural(options.callers, "caller") << ", " << plural(options.threads, "thread")
-            << " inside a run\n";
+  std::cout << common.model << ", " << common.method << ": " << plural(options.callers, "caller") << ", "
+            << plural(options.threads, "thread") << " inside a run\n";
   Table table({"p50", "p99", "mean", "min", "runs", "runs/s", "batch"});
-  table.add({us("p50_us"), us("p99_us"), us("mean_us"), us("min_us"), result["runs"].dump(), format_number(result["runs_per_second"]), result["batch"].dump()});
-  std::cout << table.str("  ") << "  first call " << us("first_call_us") << ", load " << format_number(load_ms) << " ms, workspace "
-            << format_bytes(result["workspace_bytes"]) << ", outputs " << format_bytes(result["output_bytes"]) << std::endl;
+  table.add({us("p50_us"), us("p99_us"), us("mean_us"), us("min_us"), result["runs"].dump(),
+             format_number(result["runs_per_second"]), result["batch"].dump()});
+  std::cout << table.str("  ") << "  first call " << us("first_call_us") << ", load " << format_number(load_ms)
+            << " ms, workspace " << format_bytes(result["workspace_bytes"]) << ", outputs "
+            << format_bytes(result["output_bytes"]) << std::endl;
 }
 
 }  // namespace cli

@@ -33,7 +33,7 @@ struct CommandLine {
   struct Option {
     std::vector<std::string> names;  // -h, --help
     std::string description;
-    std::string value;               // "" takes none; FILE and DIR complete to files
+    std::string value;  // "" takes none; FILE and DIR complete to files
   };
   struct Command {
     std::string name;

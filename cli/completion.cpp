@@ -42,17 +42,19 @@ void bash(const CommandLine& line) {
                "  local words= files=\n"
                "  case $command in\n"
                "    '') words='"
-            << joined(line.commands, " ", [](const Command& c) { return c.name; }) << ' ' << names(line.options) << "' ;;\n";
+            << joined(line.commands, " ", [](const Command& c) { return c.name; }) << ' ' << names(line.options)
+            << "' ;;\n";
   for (const Command& command : line.commands) {
     std::cout << "    " << command.name << ")\n      case ${COMP_WORDS[COMP_CWORD-1]} in\n";
     for (const Option& option : command.options) {
       if (option.value.empty()) continue;
-      const char* reply = option.value == "DIR" ? "mapfile -t COMPREPLY < <(compgen -d -- \"$word\")"
+      const char* reply = option.value == "DIR"    ? "mapfile -t COMPREPLY < <(compgen -d -- \"$word\")"
                           : option.value == "FILE" ? "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")"
                                                    : "COMPREPLY=()";
       std::cout << "        " << joined(option.names, "|", same) << ") " << reply << "; return ;;\n";
     }
-    std::cout << "      esac\n      words='" << joined(command.choices, " ", same) << (command.choices.empty() ? "" : " ") << names(command.options) << "'";
+    std::cout << "      esac\n      words='" << joined(command.choices, " ", same)
+              << (command.choices.empty() ? "" : " ") << names(command.options) << "'";
     std::cout << (command.choices.empty() ? "; files=yes" : "") << " ;;\n";
   }
   std::cout << "  esac\n"
@@ -68,13 +70,20 @@ void bash(const CommandLine& line) {
 // _arguments takes [ ] : as its own.
 std::string zsh_text(const std::string& text) {
   std::string result;
-  for (const char c : text) result += c == '[' || c == ']' || c == ':' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  for (const char c : text)
+    result += c == '[' || c == ']' || c == ':' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return result;
 }
 
 std::string zsh_option(const Option& option) {
-  const std::string value = option.value.empty() ? "" : ":" + option.value + ":" + (option.value == "DIR" ? "_files -/" : is_path(option.value) ? "_files" : " ");
-  return joined(option.names, " ", [&](const std::string& name) { return quoted("*" + name + "[" + zsh_text(option.description) + "]" + value); });
+  const std::string value = option.value.empty() ? ""
+                                                 : ":" + option.value + ":" +
+                                                       (option.value == "DIR"   ? "_files -/"
+                                                        : is_path(option.value) ? "_files"
+                                                                                : " ");
+  return joined(option.names, " ", [&](const std::string& name) {
+    return quoted("*" + name + "[" + zsh_text(option.description) + "]" + value);
+  });
 }
 
 void zsh(const CommandLine& line) {
@@ -83,7 +92,8 @@ void zsh(const CommandLine& line) {
                "_stator() {\n"
                "  local context state line\n"
                "  local -a commands=(\n";
-  for (const Command& command : line.commands) std::cout << "    " << quoted(command.name + ":" + zsh_text(command.description)) << '\n';
+  for (const Command& command : line.commands)
+    std::cout << "    " << quoted(command.name + ":" + zsh_text(command.description)) << '\n';
   std::cout << "  )\n"
                "  _arguments -C "
             << joined(line.options, " ", zsh_option)
@@ -93,8 +103,10 @@ void zsh(const CommandLine& line) {
                "    argument)\n"
                "      case $line[1] in\n";
   for (const Command& command : line.commands) {
-    const std::string argument = command.choices.empty() ? "'1:model:_files'" : quoted("1:choice:(" + joined(command.choices, " ", same) + ")");
-    std::cout << "        " << command.name << ") _arguments " << argument << ' ' << joined(command.options, " ", zsh_option) << " ;;\n";
+    const std::string argument =
+        command.choices.empty() ? "'1:model:_files'" : quoted("1:choice:(" + joined(command.choices, " ", same) + ")");
+    std::cout << "        " << command.name << ") _arguments " << argument << ' '
+              << joined(command.options, " ", zsh_option) << " ;;\n";
   }
   std::cout << "      esac ;;\n"
                "  esac\n"
@@ -107,17 +119,24 @@ void fish(const CommandLine& line) {
                "complete -c stator -f\n";
   const auto option_text = [](const Option& option) {
     std::string result;
-    for (const std::string& name : option.names) result += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-    if (!option.value.empty()) result += option.value == "DIR" ? " -x -a '(__fish_complete_directories)'" : is_path(option.value) ? " -r -F" : " -x";
+    for (const std::string& name : option.names)
+      result += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    if (!option.value.empty())
+      result += option.value == "DIR"   ? " -x -a '(__fish_complete_directories)'"
+                : is_path(option.value) ? " -r -F"
+                                        : " -x";
     return result + " -d " + quoted(option.description);
   };
-  for (const Option& option : line.options) std::cout << "complete -c stator -n __fish_use_subcommand" << option_text(option) << '\n';
+  for (const Option& option : line.options)
+    std::cout << "complete -c stator -n __fish_use_subcommand" << option_text(option) << '\n';
   for (const Command& command : line.commands) {
-    std::cout << "complete -c stator -n __fish_use_subcommand -a " << command.name << " -d " << quoted(command.description) << '\n';
+    std::cout << "complete -c stator -n __fish_use_subcommand -a " << command.name << " -d "
+              << quoted(command.description) << '\n';
   }
   for (const Command& command : line.commands) {
     const std::string start = "complete -c stator -n '__fish_seen_subcommand_from " + command.name + "'";
-    std::cout << start << (command.choices.empty() ? " -F" : " -a " + quoted(joined(command.choices, " ", same))) << '\n';
+    std::cout << start << (command.choices.empty() ? " -F" : " -a " + quoted(joined(command.choices, " ", same)))
+              << '\n';
     for (const Option& option : command.options) std::cout << start << option_text(option) << '\n';
   }
 }

@@ -67,7 +67,8 @@ Owner make(Function function, Arguments... arguments) {
 template <class Function, class... Arguments>
 std::string text_of(Function function, Arguments... arguments) {
   const Bytes bytes = make<Bytes>(function, arguments...);
-  return std::string(static_cast<const char*>(stator_bytes_data(bytes.get())), static_cast<size_t>(stator_bytes_size(bytes.get())));
+  return std::string(static_cast<const char*>(stator_bytes_data(bytes.get())),
+                     static_cast<size_t>(stator_bytes_size(bytes.get())));
 }
 
 }  // namespace cli

@@ -19,7 +19,9 @@ std::string declared(const Json& entry) {
 std::string outputs_text(const Json& method) {
   std::string result;
   for (const Json& output : method.at("outputs")) {
-    result += (result.empty() ? "" : ", ") + (output.contains("name") ? output.at("name").get<std::string>() + ": " : "") + output.at("type").get<std::string>();
+    result += (result.empty() ? "" : ", ") +
+              (output.contains("name") ? output.at("name").get<std::string>() + ": " : "") +
+              output.at("type").get<std::string>();
   }
   if (result.empty()) return "None";
   return method.at("outputs").size() > 1 ? "(" + result + ")" : result;
@@ -29,10 +31,12 @@ void print_method(const Json& method) {
   std::cout << '\n' << method.at("name").get<std::string>() << " -> " << outputs_text(method) << '\n';
   Table table({"input", "type", "default", "declared", "note"});
   for (const Json& input : method.at("inputs")) {
-    table.add({input.at("name"), input.at("type"), input.value("default", ""), declared(input), input.value("written", false) ? "written by the method" : ""});
+    table.add({input.at("name"), input.at("type"), input.value("default", ""), declared(input),
+               input.value("written", false) ? "written by the method" : ""});
   }
   std::cout << (table.empty() ? "  no inputs\n" : table.str("  "));
-  if (method.contains("unsupported")) std::cout << "  cannot run: " << method.at("unsupported").get<std::string>() << '\n';
+  if (method.contains("unsupported"))
+    std::cout << "  cannot run: " << method.at("unsupported").get<std::string>() << '\n';
   if (method.at("output_count") == -1) std::cout << "  the number of output tensors depends on the run\n";
 }
 
@@ -44,8 +48,12 @@ void inspect(const Common& common) {
   if (common.json) return print_json(description);
 
   const std::string format = description.at("format");
-  std::cout << common.model << ": " << (format == "torchscript" ? "TorchScript" : format == "export" ? "torch.export" : format) << ", "
-            << format_bytes(description.at("weights_bytes")) << " of weights, " << plural(std::ssize(description.at("methods")), "method") << '\n';
+  std::cout << common.model << ": "
+            << (format == "torchscript" ? "TorchScript"
+                : format == "export"    ? "torch.export"
+                                        : format)
+            << ", " << format_bytes(description.at("weights_bytes")) << " of weights, "
+            << plural(std::ssize(description.at("methods")), "method") << '\n';
   if (description.at("training")) std::cout << "file was saved in training mode: runs in eval mode\n";
   for (const Json& method : description.at("methods")) print_method(method);
 

@@ -30,20 +30,24 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* description) 
   return command;
 }
 
-CLI::App* add_model_command(CLI::App& app, const char* name, const char* description, Common& common, bool takes_method) {
+CLI::App* add_model_command(CLI::App& app, const char* name, const char* description, Common& common,
+                            bool takes_method) {
   CLI::App* command = add_command(app, name, description);
   command->add_option("model", common.model, "The model: a TorchScript archive (.pt)")->required()->type_name("FILE");
-  if (takes_method) command->add_option("--method", common.method, "Which method, by default forward")->type_name("NAME");
+  if (takes_method)
+    command->add_option("--method", common.method, "Which method, by default forward")->type_name("NAME");
   command->add_option("--torch", common.torch, "The folder of LibTorch")->type_name("DIR");
   command->add_flag("--json", common.json, "Print JSON, errors too");
   return command;
 }
 
 void add_inputs(CLI::App* command, InputOptions& inputs) {
-  command->add_option("--inputs", inputs.file, "Read the inputs from a file: .npz, or what torch.save wrote")->type_name("FILE");
-  command->add_option("--shape", inputs.shapes,
-                      "Make an input up, in order or by name; may be repeated: float32[1,32], x=int64[8], n=5, flag=true. "
-                      "Floats are random, integers 0 or 1")
+  command->add_option("--inputs", inputs.file, "Read the inputs from a file: .npz, or what torch.save wrote")
+      ->type_name("FILE");
+  command
+      ->add_option("--shape", inputs.shapes,
+                   "Make an input up, in order or by name; may be repeated: float32[1,32], x=int64[8], n=5, flag=true. "
+                   "Floats are random, integers 0 or 1")
       ->type_name("SPEC")
       ->expected(1)
       ->take_all()
@@ -90,30 +94,41 @@ int parse_and_run(int argc, char** argv) {
   cli::BenchOptions bench;
   std::string shell;
 
-  CLI::App* command = add_model_command(app, "inspect", "Show methods, inputs, outputs, state and weights of a model", common, false);
+  CLI::App* command =
+      add_model_command(app, "inspect", "Show methods, inputs, outputs, state and weights of a model", common, false);
   command->callback([&] { cli::inspect(common); });
 
-  command = add_model_command(app, "plan", "Show how each node of a method will be run, and why not in a better way", common, true);
-  command->footer(std::string("With --inputs or --shape the method is run once and the bytes of its memory are shown.\n") + kInputsHelp);
+  command = add_model_command(app, "plan", "Show how each node of a method will be run, and why not in a better way",
+                              common, true);
+  command->footer(
+      std::string("With --inputs or --shape the method is run once and the bytes of its memory are shown.\n") +
+      kInputsHelp);
   add_inputs(command, inputs);
   command->callback([&] { cli::plan(common, inputs); });
 
   command = add_model_command(app, "run", "Run a method once", common, true);
   command->footer(kInputsHelp);
   add_inputs(command, run.inputs);
-  command->add_option("--outputs", run.outputs, "Write the result to a file: .npz, or what torch.load reads")->type_name("FILE");
+  command->add_option("--outputs", run.outputs, "Write the result to a file: .npz, or what torch.load reads")
+      ->type_name("FILE");
   command->callback([&] { cli::run(common, run); });
 
   command = add_model_command(app, "bench", "Measure a method", common, true);
   command->footer(std::string(kInputsHelp) +
-                  "\nRuns are timed in batches, so large that reading the clock costs under 1 %. p50, p99 and min are over batches: "
+                  "\nRuns are timed in batches, so large that reading the clock costs under 1 %. p50, p99 and min are "
+                  "over batches: "
                   "where a batch holds more than one run, they are of the mean run in it.");
   add_inputs(command, bench.inputs);
-  command->add_option("--threads", bench.threads, "Threads inside one run, by default 1")->type_name("N")->check(CLI::Range(1, 4096));
-  command->add_option("--callers", bench.callers, "Concurrent callers, each with its own runtime and arena, by default 1")
+  command->add_option("--threads", bench.threads, "Threads inside one run, by default 1")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
-  command->add_option("--seconds", bench.seconds, "How long to measure, by default 3; a tenth of it is spent before on warming up")
+  command
+      ->add_option("--callers", bench.callers, "Concurrent callers, each with its own runtime and arena, by default 1")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--seconds", bench.seconds,
+                   "How long to measure, by default 3; a tenth of it is spent before on warming up")
       ->type_name("S")
       ->check(CLI::Range(0.001, 86400.0));
   command->callback([&] { cli::bench(common, bench); });
@@ -121,7 +136,10 @@ int parse_and_run(int argc, char** argv) {
   const std::vector<std::string> shells = {"bash", "zsh", "fish"};
   command = add_command(app, "completion", "Print a completion script for a shell");
   command->footer("For example: stator completion bash > ~/.local/share/bash-completion/completions/stator");
-  command->add_option("shell", shell, "bash, zsh or fish")->required()->type_name("SHELL")->check(CLI::IsMember(shells));
+  command->add_option("shell", shell, "bash, zsh or fish")
+      ->required()
+      ->type_name("SHELL")
+      ->check(CLI::IsMember(shells));
   command->callback([&] {
     CommandLine line = describe(app);
     line.commands.back().choices = shells;
@@ -139,7 +157,8 @@ int parse_and_run(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
-    throw cli::UsageError(std::string(error.what()) + "; see stator " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help");
+    throw cli::UsageError(std::string(error.what()) + "; see stator " +
+                          (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help");
   }
   return 0;
 }
@@ -151,7 +170,8 @@ int main(int argc, char** argv) {
     return parse_and_run(argc, argv);
   } catch (const std::exception& error) {
     const std::span<char*> words(argv, static_cast<size_t>(argc));
-    const bool json = std::any_of(words.begin(), words.end(), [](const char* word) { return std::string_view(word) == "--json"; });
+    const bool json =
+        std::any_of(words.begin(), words.end(), [](const char* word) { return std::string_view(word) == "--json"; });
     return cli::report(error, json);
   }
 }

@@ -47,7 +47,8 @@ const stator_method* find_method(const stator_module* module, const Common& comm
 std::vector<Input> inputs_of(const stator_module* module, const stator_method* method) {
   std::vector<Input> result;
   for (int32_t i = 0; i < stator_method_input_count(method); ++i) {
-    result.push_back({stator_method_input_name(method, i), stator_method_input_type(method, i), true, stator_method_input_written(method, i) != 0});
+    result.push_back({stator_method_input_name(method, i), stator_method_input_type(method, i), true,
+                      stator_method_input_written(method, i) != 0});
   }
   // Only the description tells which inputs have defaults.
   const Json description = parse_json(text_of(stator_module_describe, module), "stator_module_describe");

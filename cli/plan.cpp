@@ -41,12 +41,14 @@ void plan(const Common& common, const InputOptions& inputs) {
   if (common.json) return print_json(plan);
 
   const Json& nodes = plan.at("nodes");
-  std::cout << common.model << ", " << plan.at("method").get<std::string>() << ": " << plan.at("plan").get<std::string>() << " plan, "
-            << plan.at("memory_planner").get<std::string>() << " memory planner\n\n";
+  std::cout << common.model << ", " << plan.at("method").get<std::string>() << ": "
+            << plan.at("plan").get<std::string>() << " plan, " << plan.at("memory_planner").get<std::string>()
+            << " memory planner\n\n";
   Table table({"node", "kind", "operator", "why not better", "source"});
   for (const Json& node : nodes) {
     const std::string indent(static_cast<size_t>(2 * node.value("depth", 0)), ' ');
-    table.add({node.at("node"), node.at("kind"), indent + node.at("operator").get<std::string>(), node.value("why", ""), node.value("source", "")});
+    table.add({node.at("node"), node.at("kind"), indent + node.at("operator").get<std::string>(), node.value("why", ""),
+               node.value("source", "")});
   }
   if (!table.empty()) std::cout << table.str() << '\n';
   print_counts(nodes);

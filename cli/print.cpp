@@ -12,7 +12,8 @@ namespace cli {
 namespace {
 
 size_t width(std::string_view text) {  // code points
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
@@ -23,7 +24,8 @@ std::string Table::str(std::string_view indent) const {
   const size_t columns = rows_[0].size();
   std::vector<size_t> widths(columns, 0);
   for (size_t column = 0; column < columns; ++column) {
-    const bool used = std::any_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) { return !row[column].empty(); });
+    const bool used =
+        std::any_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) { return !row[column].empty(); });
     if (!used) continue;
     for (const auto& row : rows_) widths[column] = std::max(widths[column], width(row[column]));
   }
@@ -61,11 +63,14 @@ std::string format_number(double value) {
 
 std::string format_tensor_type(const std::string& dtype, const std::vector<int64_t>& shape) {
   std::string result = dtype + "[";
-  for (size_t i = 0; i < shape.size(); ++i) result += (i ? ", " : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
+  for (size_t i = 0; i < shape.size(); ++i)
+    result += (i ? ", " : "") + (shape[i] < 0 ? std::string("?") : std::to_string(shape[i]));
   return result + "]";
 }
 
-std::string plural(int64_t count, std::string_view noun) { return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s"); }
+std::string plural(int64_t count, std::string_view noun) {
+  return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
+}
 
 Json parse_json(const std::string& text, const char* what) {
   Json json = Json::parse(text, nullptr, false);
@@ -80,7 +85,11 @@ int report(const std::exception& error, bool json) {
   const bool usage = dynamic_cast<const UsageError*>(&error) != nullptr;
   const std::string code = usage ? "USAGE" : stator_status_name(failure ? failure->code : STATOR_INTERNAL);
   std::vector<std::pair<const char*, std::string>> places;
-  if (failure) places = {{"operator", failure->op}, {"node", failure->node}, {"source", failure->source}, {"argument", failure->argument}};
+  if (failure)
+    places = {{"operator", failure->op},
+              {"node", failure->node},
+              {"source", failure->source},
+              {"argument", failure->argument}};
   std::erase_if(places, [](const auto& place) { return place.second.empty(); });
 
   std::cout.flush();
@@ -90,7 +99,8 @@ int report(const std::exception& error, bool json) {
     std::cerr << dump({{"error", out}}) << std::endl;
   } else {
     std::string block = "stator: " + code + ": " + error.what() + '\n';
-    for (const auto& [name, text] : places) block += "  " + (std::string(name) + ':').append(10 - std::string_view(name).size(), ' ') + text + '\n';
+    for (const auto& [name, text] : places)
+      block += "  " + (std::string(name) + ':').append(10 - std::string_view(name).size(), ' ') + text + '\n';
     std::cerr << block << std::flush;
   }
   return usage ? 2 : 1;

@@ -26,13 +26,15 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string format_bytes(int64_t bytes);                      // 1.4 MiB
-std::string format_number(double value);                      // three digits or more
-std::string format_tensor_type(const std::string& dtype, const std::vector<int64_t>& shape);  // float32[1, 32]; -1 is any size
-std::string plural(int64_t count, std::string_view noun);     // 1 node, 2 nodes
+std::string format_bytes(int64_t bytes);  // 1.4 MiB
+std::string format_number(double value);  // three digits or more
+std::string format_tensor_type(const std::string& dtype,
+                               const std::vector<int64_t>& shape);  // float32[1, 32]; -1 is any size
+std::string plural(int64_t count, std::string_view noun);           // 1 node, 2 nodes
 
-Json parse_json(const std::string& text, const char* what);   // throws Failure (INTERNAL) if the library gave something else
-void print_json(const Json& json);                            // to stdout, one object, indented
+Json parse_json(const std::string& text,
+                const char* what);  // throws Failure (INTERNAL) if the library gave something else
+void print_json(const Json& json);  // to stdout, one object, indented
 
 // Writes what went wrong to stderr, as one block or as JSON, and gives the exit code: 1 the model or the run, 2 the command line.
 int report(const std::exception& error, bool json);

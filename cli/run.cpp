@@ -19,7 +19,9 @@ std::string tensor_type(const stator_value* value) {
   return format_tensor_type(name ? name : "?", std::vector<int64_t>(shape, shape + ndim));
 }
 
-Json number_or_text(double value) { return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"); }
+Json number_or_text(double value) {
+  return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
 
 std::string text_value(const stator_value* value) {
   const char* data = nullptr;
@@ -31,7 +33,8 @@ std::string text_value(const stator_value* value) {
 // A value that holds no others, as JSON.
 Json leaf(const stator_value* value) {
   switch (stator_value_kind(value)) {
-    case STATOR_KIND_NONE: return nullptr;
+    case STATOR_KIND_NONE:
+      return nullptr;
     case STATOR_KIND_BOOL: {
       int32_t result = 0;
       check(stator_value_as_bool(value, &result));
@@ -54,14 +57,18 @@ Json leaf(const stator_value* value) {
       return Json{number_or_text(real), number_or_text(imag)};
     }
     case STATOR_KIND_STR:
-    case STATOR_KIND_DEVICE: return text_value(value);
-    case STATOR_KIND_TENSOR: return tensor_type(value);
-    default: return "(an object)";
+    case STATOR_KIND_DEVICE:
+      return text_value(value);
+    case STATOR_KIND_TENSOR:
+      return tensor_type(value);
+    default:
+      return "(an object)";
   }
 }
 
 const char* kind_name(int32_t kind) {
-  constexpr const char* names[] = {"none", "bool", "int", "float", "complex", "str", "tensor", "list", "tuple", "dict", "device", "object"};
+  constexpr const char* names[] = {"none",   "bool", "int",   "float", "complex", "str",
+                                   "tensor", "list", "tuple", "dict",  "device",  "object"};
   return kind >= 0 && kind < static_cast<int32_t>(std::size(names)) ? names[kind] : "unknown";
 }
 
@@ -69,7 +76,8 @@ const char* kind_name(int32_t kind) {
 void list_leaves(const stator_value* value, const std::string& place, Json& out) {
   const int32_t kind = stator_value_kind(value);
   if (kind != STATOR_KIND_LIST && kind != STATOR_KIND_TUPLE && kind != STATOR_KIND_DICT) {
-    out.push_back({{"place", place}, {"kind", kind_name(kind)}, {kind == STATOR_KIND_TENSOR ? "type" : "value", leaf(value)}});
+    out.push_back(
+        {{"place", place}, {"kind", kind_name(kind)}, {kind == STATOR_KIND_TENSOR ? "type" : "value", leaf(value)}});
     return;
   }
   for (int64_t i = 0; i < stator_value_size(value); ++i) {
@@ -97,9 +105,11 @@ void run(const Common& common, const RunOptions& options) {
   ValuePtr result;
   {
     const Progress progress("running " + common.method);
-    result = make<ValuePtr>(stator_runtime_call, runtime.get(), method, call.args.get(), call.kwargs.get(), arena.get());
+    result =
+        make<ValuePtr>(stator_runtime_call, runtime.get(), method, call.args.get(), call.kwargs.get(), arena.get());
   }
-  const double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (!options.outputs.empty()) check(stator_value_write(result.get(), options.outputs.c_str()));
 
   Json leaves = Json::array();
@@ -112,7 +122,9 @@ void run(const Common& common, const RunOptions& options) {
   Table table({"output", "kind", "value"});
   for (const Json& entry : leaves) {
     const Json& value = entry.contains("type") ? entry.at("type") : entry.at("value");
-    table.add({"result" + entry.at("place").get<std::string>(), entry.at("kind"), entry.contains("type") ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace)});
+    table.add({"result" + entry.at("place").get<std::string>(), entry.at("kind"),
+               entry.contains("type") ? value.get<std::string>()
+                                      : value.dump(-1, ' ', false, Json::error_handler_t::replace)});
   }
   std::cout << table.str() << "in " << format_number(milliseconds) << " ms";
   if (!options.outputs.empty()) std::cout << ", written to " << options.outputs;

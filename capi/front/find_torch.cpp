@@ -18,7 +18,9 @@ namespace fs = std::filesystem;
 
 constexpr const char *kLibrary = "libtorch_cpu.so";
 
-std::string spelled(std::array<int32_t, 2> version) { return std::to_string(version[0]) + "." + std::to_string(version[1]); }
+std::string spelled(std::array<int32_t, 2> version) {
+  return std::to_string(version[0]) + "." + std::to_string(version[1]);
+}
 
 std::string advice(std::array<int32_t, 2> wanted) {
   return " Install PyTorch or LibTorch " + spelled(wanted) +
@@ -56,20 +58,23 @@ void *resident(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | R
 
 // Opens `folder/name` unless a library of that name is loaded already: two copies of libgomp in one process mean two thread pools.
 void preload(Opened &opened, const fs::path &folder, const char *name) {
-  if (opened.add(resident(name)) == nullptr && is_file(folder / name)) opened.add(dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (opened.add(resident(name)) == nullptr && is_file(folder / name))
+    opened.add(dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL));
 }
 
 // "libcudart.so.13: cannot open shared object file: ..." -> "libcudart.so.13"; "" if the loader complains of something else.
 std::string missing_library(const std::string &error) {
   const std::string name = error.substr(0, error.find(':'));
-  return name.starts_with("lib") && name.find('/') == std::string::npos && name.find(".so") != std::string::npos ? name : "";
+  return name.starts_with("lib") && name.find('/') == std::string::npos && name.find(".so") != std::string::npos ? name
+                                                                                                                 : "";
 }
 
 // Where a wheel's dependencies lie: beside LibTorch, and in site-packages/nvidia/*/lib.
 fs::path beside(const fs::path &folder, const std::string &name) {
   if (is_file(folder / name)) return folder / name;
   std::error_code ended;
-  for (fs::directory_iterator entry(folder / "../../nvidia", ended), last; !ended && entry != last; entry.increment(ended)) {
+  for (fs::directory_iterator entry(folder / "../../nvidia", ended), last; !ended && entry != last;
+       entry.increment(ended)) {
     if (is_file(entry->path() / "lib" / name)) return entry->path() / "lib" / name;
   }
   return {};
@@ -88,7 +93,8 @@ void *open_in_folder(Opened &opened, const fs::path &folder, std::array<int32_t,
     const std::string name = missing_library(error);
     const fs::path file = name.empty() || name == tried ? fs::path() : beside(folder, name);
     if (file.empty() || opened.add(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) == nullptr) {
-      throw Refusal{STATOR_TORCH_NOT_FOUND, (folder / kLibrary).string() + " cannot be loaded: " + error + "." + advice(wanted)};
+      throw Refusal{STATOR_TORCH_NOT_FOUND,
+                    (folder / kLibrary).string() + " cannot be loaded: " + error + "." + advice(wanted)};
     }
     tried = name;
   }
@@ -99,20 +105,23 @@ fs::path library_folder(const std::string &given, std::array<int32_t, 2> wanted)
   for (const fs::path &folder : {fs::path(given) / "lib", fs::path(given)}) {
     if (is_file(folder / kLibrary)) return folder;
   }
-  throw Refusal{STATOR_TORCH_NOT_FOUND, "no LibTorch in \"" + given + "\": expected " + (fs::path(given) / "lib" / kLibrary).string() + "." + advice(wanted)};
+  throw Refusal{STATOR_TORCH_NOT_FOUND, "no LibTorch in \"" + given + "\": expected " +
+                                            (fs::path(given) / "lib" / kLibrary).string() + "." + advice(wanted)};
 }
 
 void *search(Opened &opened, const fs::path &own_folder, std::array<int32_t, 2> wanted) {
   std::string tried;
-  for (const char *relative : {"../torch/lib", "../../torch/lib"}) {  // site-packages/stator and stator/lib, beside site-packages/torch
+  for (const char *relative :
+       {"../torch/lib", "../../torch/lib"}) {  // site-packages/stator and stator/lib, beside site-packages/torch
     const fs::path folder = (own_folder / relative).lexically_normal();
     if (is_file(folder / kLibrary)) return open_in_folder(opened, folder, wanted);
     tried += (folder / kLibrary).string() + ", ";
   }
   if (void *handle = opened.add(dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL))) return handle;
   const char *error = dlerror();
-  throw Refusal{STATOR_TORCH_NOT_FOUND, "no LibTorch found. Tried: one loaded in this process, " + tried + "the system's loader (" +
-                                            (error != nullptr ? error : "no reason given") + ")." + advice(wanted)};
+  throw Refusal{STATOR_TORCH_NOT_FOUND, "no LibTorch found. Tried: one loaded in this process, " + tried +
+                                            "the system's loader (" + (error != nullptr ? error : "no reason given") +
+                                            ")." + advice(wanted)};
 }
 
 std::string path_of(const void *address) {
@@ -126,7 +135,8 @@ Torch ask_version(void *handle, bool was_resident, std::array<int32_t, 2> wanted
   void *symbol = dlsym(handle, "aoti_torch_abi_version");
   if (symbol == nullptr) {
     void *any = dlsym(handle, "aoti_torch_device_type_cpu");
-    throw Refusal{STATOR_TORCH_VERSION, "this Stator needs LibTorch " + spelled(wanted) + "; " + (any != nullptr ? path_of(any) : kLibrary) +
+    throw Refusal{STATOR_TORCH_VERSION, "this Stator needs LibTorch " + spelled(wanted) + "; " +
+                                            (any != nullptr ? path_of(any) : kLibrary) +
                                             " is older: it cannot tell its version." + held + advice(wanted)};
   }
   const uint64_t code = reinterpret_cast<uint64_t (*)()>(symbol)();
@@ -134,8 +144,8 @@ Torch ask_version(void *handle, bool was_resident, std::array<int32_t, 2> wanted
   Torch torch{path_of(symbol), {part(56), part(48), part(40)}};
   if (torch.version[0] != wanted[0] || torch.version[1] != wanted[1]) {
     throw Refusal{STATOR_TORCH_VERSION, "this Stator needs LibTorch " + spelled(wanted) + "; " + torch.path + " is " +
-                                            spelled({torch.version[0], torch.version[1]}) + "." + std::to_string(torch.version[2]) + "." + held +
-                                            advice(wanted)};
+                                            spelled({torch.version[0], torch.version[1]}) + "." +
+                                            std::to_string(torch.version[2]) + "." + held + advice(wanted)};
   }
   return torch;
 }
@@ -147,7 +157,8 @@ Torch open_torch(const std::string &given, const std::string &own_folder, std::a
   const fs::path folder = given.empty() ? fs::path() : library_folder(given, wanted);
   void *handle = opened.add(resident(kLibrary));
   const bool was_resident = handle != nullptr;
-  if (!was_resident) handle = given.empty() ? search(opened, own_folder, wanted) : open_in_folder(opened, folder, wanted);
+  if (!was_resident)
+    handle = given.empty() ? search(opened, own_folder, wanted) : open_in_folder(opened, folder, wanted);
   Torch torch = ask_version(handle, was_resident, wanted);
   opened.keep();
   return torch;

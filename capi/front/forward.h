@@ -50,7 +50,8 @@ template <int index, class Result, class... Arguments>
 template <int index, class Result, class... Arguments>
 inline Result forward(Result (*)(Arguments...), std::type_identity_t<Arguments>... arguments) {
   const void *function = page.load(std::memory_order_acquire)[index];
-  if (function == nullptr) [[unlikely]] return forward_slowly<index, Result, Arguments...>(arguments...);
+  if (function == nullptr) [[unlikely]]
+    return forward_slowly<index, Result, Arguments...>(arguments...);
   return as<Result(Arguments...)>(function)(arguments...);
 }
 

@@ -16,8 +16,8 @@ int64_t stator_live_handles(int32_t kind) {
 }
 
 // Not generated, because the caller's memory is given back also when the core is never reached.
-stator_status *stator_module_load_shared(const void *data, int64_t size, stator_release_fn release, void *context, const stator_options *options,
-                                         stator_module **out) {
+stator_status *stator_module_load_shared(const void *data, int64_t size, stator_release_fn release, void *context,
+                                         const stator_options *options, stator_module **out) {
   stator_status *refused = nullptr;
   const void *function = page.load(std::memory_order_acquire)[kModuleLoadShared];
   if (function == nullptr) function = open_core(kModuleLoadShared, &refused);

@@ -102,15 +102,15 @@ void open_now(const std::string &torch_folder) {
   const std::string folder = own_folder();
   const std::string file = folder + "/" STATOR_CORE_FILE;
   if (access(file.c_str(), R_OK) != 0) {
-    throw Refusal{STATOR_NOT_FOUND, file + " is missing: it belongs beside libstator.so, install both from one package"};
+    throw Refusal{STATOR_NOT_FOUND,
+                  file + " is missing: it belongs beside libstator.so, install both from one package"};
   }
   const Torch torch = open_torch(torch_folder, folder, wanted_torch());
   std::free(const_cast<char *>(services.torch_path));  // of an attempt that failed later
   services = {
       .table_id = STATOR_TABLE_ID,
-      .status_make = [](int32_t code, const char *message, const char *op, const char *node, const char *source, const char *argument) {
-        return make_status(code, message, op, node, source, argument);
-      },
+      .status_make = [](int32_t code, const char *message, const char *op, const char *node, const char *source,
+                        const char *argument) { return make_status(code, message, op, node, source, argument); },
       .status_release = stator_status_release,
       .forked = []() -> int32_t { return front::forked() ? 1 : 0; },
       .dtype_name = stator_dtype_name,
@@ -127,8 +127,10 @@ void open_now(const std::string &torch_folder) {
 // whose owner it lacks.
 void open(const std::string &torch_folder) {
   if (forked()) {
-    throw Refusal{STATOR_FORKED, "this process was forked after LibTorch was loaded, and LibTorch does not survive that. "
-                                 "Fork before the first use of Stator, or start the child with exec (in Python: the \"spawn\" method)."};
+    throw Refusal{
+        STATOR_FORKED,
+        "this process was forked after LibTorch was loaded, and LibTorch does not survive that. "
+        "Fork before the first use of Stator, or start the child with exec (in Python: the \"spawn\" method)."};
   }
   if (table.load(std::memory_order_acquire) != nullptr) return;
   opener.store(getpid());
@@ -181,8 +183,9 @@ const void *open_core(int index, stator_status **refused) noexcept {
 
 stator_status *open_core_with(const char *torch_folder) noexcept {
   if (torch_folder == nullptr || torch_folder[0] == '\0') {
-    return make_status(STATOR_INVALID_ARGUMENT, "stator_torch_load: path is NULL or empty; expected the folder of LibTorch", nullptr, nullptr, nullptr,
-                       "path");
+    return make_status(STATOR_INVALID_ARGUMENT,
+                       "stator_torch_load: path is NULL or empty; expected the folder of LibTorch", nullptr, nullptr,
+                       nullptr, "path");
   }
   try {
     return status_of_open(torch_folder);

@@ -22,7 +22,8 @@ typedef struct stator_front_services {
   uint64_t table_id;  // STATOR_TABLE_ID of the front
 
   // Makes a status. Texts are copied; a NULL text is "". Never fails: without memory it gives the static OUT_OF_MEMORY status.
-  stator_status *(*status_make)(int32_t code, const char *message, const char *op, const char *node, const char *source, const char *argument);
+  stator_status *(*status_make)(int32_t code, const char *message, const char *op, const char *node, const char *source,
+                                const char *argument);
   void (*status_release)(stator_status *status);
 
   // 1 in a child forked after the core was opened. The front has checked it before every call of the table that returns a status, and
@@ -31,13 +32,14 @@ typedef struct stator_front_services {
 
   const char *(*dtype_name)(int32_t dtype);  // stator_dtype_name()
 
-  const char *version;           // of Stator, "0.1.0"
-  const char *torch_path;        // the libtorch_cpu that was found: its file's path, or its name if the loader found it
-  int32_t torch_version[3];      // of that LibTorch: major, minor, patch
+  const char *version;       // of Stator, "0.1.0"
+  const char *torch_path;    // the libtorch_cpu that was found: its file's path, or its name if the loader found it
+  int32_t torch_version[3];  // of that LibTorch: major, minor, patch
 } stator_front_services;
 
 // Exported by the core. NULL if `services->table_id` is not the core's.
-__attribute__((visibility("default"))) const void *const *stator_core_table(const stator_front_services *services, int32_t *count);
+__attribute__((visibility("default"))) const void *const *stator_core_table(const stator_front_services *services,
+                                                                            int32_t *count);
 
 // Defined by the core: how many handles of a kind are alive, all kinds but STATOR_HANDLE_STATUS; 0 for an unknown one. Never throws.
 int64_t stator_core_live_handles(int32_t kind);

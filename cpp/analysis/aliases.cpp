@@ -7,7 +7,9 @@
 
 namespace stator {
 
-bool contains(const LocationSet& set, LocationId location) { return std::binary_search(set.begin(), set.end(), location); }
+bool contains(const LocationSet& set, LocationId location) {
+  return std::binary_search(set.begin(), set.end(), location);
+}
 
 bool may_alias(const c10::TypePtr& type) {
   switch (type->kind()) {
@@ -128,7 +130,8 @@ void Aliases::visit(const Node& node) {
     case Opcode::kOperator:
       return visit_operator(node);
     case Opcode::kConstant:
-      if (may_alias(node.output()->type)) merge(points_to_[node.output()->id], {locate(node.output(), Location::Kind::kConstant)});
+      if (may_alias(node.output()->type))
+        merge(points_to_[node.output()->id], {locate(node.output(), Location::Kind::kConstant)});
       return;
     case Opcode::kIf:
       for (const Block* block : node.blocks) {
@@ -212,10 +215,12 @@ void Aliases::visit_operator(const Node& node) {
     const auto* info = annotation(i);
     if (!info) continue;
     if (info->isWrite()) write(node.input(i));
-    if (std::any_of(info->containedTypes().begin(), info->containedTypes().end(), [](const c10::AliasInfo& a) { return a.isWrite(); })) {
+    if (std::any_of(info->containedTypes().begin(), info->containedTypes().end(),
+                    [](const c10::AliasInfo& a) { return a.isWrite(); })) {
       for (LocationId location : reach(node.input(i))) locations_[location].written = true;
     }
-    bool put_elsewhere = std::any_of(info->afterSets().begin(), info->afterSets().end(), [](const c10::Symbol& s) { return s == c10::AliasInfo::wildcardSet(); });
+    bool put_elsewhere = std::any_of(info->afterSets().begin(), info->afterSets().end(),
+                                     [](const c10::Symbol& s) { return s == c10::AliasInfo::wildcardSet(); });
     if (!put_elsewhere) continue;
     for (size_t j = 0; j < node.inputs.size(); ++j) {
       const auto* other = annotation(j);
@@ -230,7 +235,8 @@ void Aliases::visit_operator(const Node& node) {
       if (!into || !into->isWrite()) continue;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (i == j) continue;
-        for (LocationId location : points_to_[node.input(i)->id]) store(LocationSet(contents_[location]), node.input(j));
+        for (LocationId location : points_to_[node.input(i)->id])
+          store(LocationSet(contents_[location]), node.input(j));
       }
     }
   }
@@ -242,8 +248,8 @@ void Aliases::visit_operator(const Node& node) {
     const Value* output = node.output(r);
     if (!may_alias(output->type)) continue;
     const auto* info = r < returns.size() ? returns[r].alias_info() : nullptr;
-    bool outer = false;   // the result itself is shared
-    bool inner = false;   // its elements are
+    bool outer = false;  // the result itself is shared
+    bool inner = false;  // its elements are
     LocationSet elements;
     if (info) {
       const auto shares = [&](const c10::AliasInfo& mine) {

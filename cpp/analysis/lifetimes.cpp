@@ -43,7 +43,8 @@ int32_t FlatOrder::use(const Use& use) const {
 }
 
 Lifetimes::Lifetimes(const Graph& graph, const Aliases& aliases, const FlatOrder& order)
-    : lifetimes_(aliases.locations().size(), Lifetime{std::numeric_limits<int32_t>::max(), -1}), carried_(aliases.locations().size(), false) {
+    : lifetimes_(aliases.locations().size(), Lifetime{std::numeric_limits<int32_t>::max(), -1}),
+      carried_(aliases.locations().size(), false) {
   for_each_value(graph.root(), [&](const Value* value) {
     LocationSet reached = aliases.reach(value);
     if (reached.empty()) return;

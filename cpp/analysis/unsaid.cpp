@@ -58,7 +58,9 @@ bool is_false(const c10::IValue* constant) { return constant && constant->isBool
 
 }  // namespace
 
-bool may_return_argument(const Operator& op) { return std::binary_search(kMayReturnArgument.begin(), kMayReturnArgument.end(), op.name); }
+bool may_return_argument(const Operator& op) {
+  return std::binary_search(kMayReturnArgument.begin(), kMayReturnArgument.end(), op.name);
+}
 
 bool writes_statistics(const Node& node) {
   if (node.opcode != Opcode::kOperator) return false;

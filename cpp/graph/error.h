@@ -29,10 +29,10 @@ enum class ErrorCode : int {
 
 // Where an error happened. Empty fields do not apply.
 struct ErrorPlace {
-  std::string op;        // "aten::bmm"
-  std::string node;      // number of the node in the plan
-  std::string source;    // model.py:41 "torch.bmm(a, b)"
-  std::string argument;  // input "x" (argument 1)
+  std::string op = {};        // "aten::bmm"
+  std::string node = {};      // number of the node in the plan
+  std::string source = {};    // model.py:41 "torch.bmm(a, b)"
+  std::string argument = {};  // input "x" (argument 1)
 };
 
 class Error : public std::exception {

@@ -111,7 +111,8 @@ void Graph::add_input(Node* node, Value* value) {
 
 void Graph::drop_use(Value* value, Node* user, Block* block, size_t index) {
   auto& uses = value->uses;
-  auto it = std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.user == user && use.block == block && use.index == index; });
+  auto it = std::find_if(uses.begin(), uses.end(),
+                         [&](const Use& use) { return use.user == user && use.block == block && use.index == index; });
   TORCH_INTERNAL_ASSERT(it != uses.end());
   uses.erase(it);
 }

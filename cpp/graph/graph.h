@@ -33,45 +33,45 @@ struct SourceLocation {
 
 // What a node is. All but kOperator are control flow, containers and state, which have no operator in LibTorch's registries.
 enum class Opcode : uint8_t {
-  kOperator,         // node->op
-  kConstant,         // node->constant; no inputs
-  kIf,               // (condition) two blocks without parameters, results of both have the types of the outputs
-  kLoop,             // (trip_count, condition, carried...) one block: parameters (i, carried...), results (condition, carried...)
-  kListConstruct,    // the output's type says what list
-  kTupleConstruct,   // the output's type says what tuple; named tuples too
-  kDictConstruct,    // (key, value, key, value, ...)
-  kListUnpack,       // as many outputs as elements; another length is an error
-  kTupleUnpack,      // one output per element
-  kTupleIndex,       // (tuple, int)
-  kGetAttr,          // (object), node->name: attribute of an object made by the model
-  kSetAttr,          // (object, value), node->name
-  kCreateObject,     // the output's type is the class
-  kCallMethod,       // (receiver, args...), node->name: resolved by the receiver's type at run time
-  kLoadState,        // node->index: slot of the module's state
-  kStoreState,       // (value), node->index
-  kRaise,            // (message[, class name]): raises; never returns
-  kUninitialized,    // a value that is never read
-  kIsInstance,       // (value), node->types
-  kVarCat,           // (tensor..., dim)
-  kVarStack,         // (tensor..., dim)
+  kOperator,  // node->op
+  kConstant,  // node->constant; no inputs
+  kIf,        // (condition) two blocks without parameters, results of both have the types of the outputs
+  kLoop,  // (trip_count, condition, carried...) one block: parameters (i, carried...), results (condition, carried...)
+  kListConstruct,   // the output's type says what list
+  kTupleConstruct,  // the output's type says what tuple; named tuples too
+  kDictConstruct,   // (key, value, key, value, ...)
+  kListUnpack,      // as many outputs as elements; another length is an error
+  kTupleUnpack,     // one output per element
+  kTupleIndex,      // (tuple, int)
+  kGetAttr,         // (object), node->name: attribute of an object made by the model
+  kSetAttr,         // (object, value), node->name
+  kCreateObject,    // the output's type is the class
+  kCallMethod,      // (receiver, args...), node->name: resolved by the receiver's type at run time
+  kLoadState,       // node->index: slot of the module's state
+  kStoreState,      // (value), node->index
+  kRaise,           // (message[, class name]): raises; never returns
+  kUninitialized,   // a value that is never read
+  kIsInstance,      // (value), node->types
+  kVarCat,          // (tensor..., dim)
+  kVarStack,        // (tensor..., dim)
 };
 
 const char* opcode_name(Opcode opcode);                    // "prim::If"
 std::optional<Opcode> opcode_from_name(std::string_view);  // nullopt if it is none of them
 
 struct Use {
-  Node* user = nullptr;    // NULL: a result of `block`
+  Node* user = nullptr;  // NULL: a result of `block`
   Block* block = nullptr;
   size_t index = 0;
 };
 
 struct Value {
-  int32_t id = 0;        // unique in the graph, dense
-  std::string name;      // for people; may be empty
+  int32_t id = 0;    // unique in the graph, dense
+  std::string name;  // for people; may be empty
   c10::TypePtr type;
-  Node* node = nullptr;  // defining node, or
+  Node* node = nullptr;    // defining node, or
   Block* block = nullptr;  // the block whose parameter it is
-  size_t index = 0;      // which output or parameter
+  size_t index = 0;        // which output or parameter
   std::vector<Use> uses;
 
   bool is_tensor() const { return type->isSubtypeOf(*c10::TensorType::get()); }

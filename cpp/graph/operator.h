@@ -18,8 +18,9 @@ struct Operator {
   std::string overload;  // "Tensor"; may be empty
   std::string key;       // "aten::add.Tensor", or the name alone without an overload
   c10::FunctionSchema schema;
-  std::optional<c10::OperatorHandle> handle;       // set for the dispatcher's operators
-  std::function<void(torch::jit::Stack&)> boxed;   // always callable: takes the arguments off the stack, pushes the results
+  std::optional<c10::OperatorHandle> handle;  // set for the dispatcher's operators
+  std::function<void(torch::jit::Stack&)>
+      boxed;  // always callable: takes the arguments off the stack, pushes the results
 
   bool in_dispatcher() const { return handle.has_value(); }
 };

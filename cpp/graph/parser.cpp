@@ -9,7 +9,9 @@
 namespace stator {
 namespace {
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
 
 class Parser {
  public:
@@ -127,7 +129,9 @@ class Parser {
 
   char hex() {
     int value = 0;
-    if (at_ + 2 > text_.size() || std::from_chars(text_.data() + at_, text_.data() + at_ + 2, value, 16).ptr != text_.data() + at_ + 2) fail("expected two hexadecimal digits");
+    if (at_ + 2 > text_.size() ||
+        std::from_chars(text_.data() + at_, text_.data() + at_ + 2, value, 16).ptr != text_.data() + at_ + 2)
+      fail("expected two hexadecimal digits");
     at_ += 2;
     return static_cast<char>(value);
   }
@@ -169,15 +173,18 @@ class Parser {
 
   c10::TypePtr base_type() {
     static const std::unordered_map<std::string, c10::TypePtr> kSimple{
-        {"Tensor", c10::TensorType::get()},     {"int", c10::IntType::get()},          {"float", c10::FloatType::get()},
-        {"bool", c10::BoolType::get()},         {"complex", c10::ComplexType::get()},  {"str", c10::StringType::get()},
-        {"Scalar", c10::NumberType::get()},     {"NoneType", c10::NoneType::get()},    {"None", c10::NoneType::get()},
-        {"Device", c10::DeviceObjType::get()},  {"Any", c10::AnyType::get()},          {"Generator", c10::GeneratorType::get()},
+        {"Tensor", c10::TensorType::get()},   {"int", c10::IntType::get()},
+        {"float", c10::FloatType::get()},     {"bool", c10::BoolType::get()},
+        {"complex", c10::ComplexType::get()}, {"str", c10::StringType::get()},
+        {"Scalar", c10::NumberType::get()},   {"NoneType", c10::NoneType::get()},
+        {"None", c10::NoneType::get()},       {"Device", c10::DeviceObjType::get()},
+        {"Any", c10::AnyType::get()},         {"Generator", c10::GeneratorType::get()},
     };
     std::string name = word();
     auto simple = kSimple.find(name);
     if (simple != kSimple.end()) return simple->second;
-    if (name != "List" && name != "Dict" && name != "Optional" && name != "Tuple" && name != "Union") fail("unknown type '" + name + "'");
+    if (name != "List" && name != "Dict" && name != "Optional" && name != "Tuple" && name != "Union")
+      fail("unknown type '" + name + "'");
     expect("[");
     std::vector<c10::TypePtr> inner;
     list("]", [&] { inner.push_back(type()); });
@@ -193,7 +200,8 @@ class Parser {
 
   const at::Tensor& tensor() {
     int64_t index = integer();
-    if (index < 0 || static_cast<size_t>(index) >= constants_.size()) fail("there is no tensor constant " + std::to_string(index));
+    if (index < 0 || static_cast<size_t>(index) >= constants_.size())
+      fail("there is no tensor constant " + std::to_string(index));
     return constants_[index];
   }
 
@@ -209,14 +217,16 @@ class Parser {
     std::string_view token = text_.substr(at_, stop == std::string_view::npos ? stop : stop - at_);
     if (token.find_first_of(".ein") == std::string_view::npos) return integer();
     double value = 0;
-    if (std::from_chars(token.data(), token.data() + token.size(), value).ptr != token.data() + token.size()) fail("expected a constant" + found());
+    if (std::from_chars(token.data(), token.data() + token.size(), value).ptr != token.data() + token.size())
+      fail("expected a constant" + found());
     at_ += token.size();
     return value;
   }
 
   // The type says what a list holds; where it does not, the elements do.
   c10::IValue literal(c10::TypePtr type) {
-    while (type && type->kind() == c10::TypeKind::OptionalType) type = type->expectRef<c10::OptionalType>().getElementType();
+    while (type && type->kind() == c10::TypeKind::OptionalType)
+      type = type->expectRef<c10::OptionalType>().getElementType();
     if (accept("None")) return {};
     if (accept("True")) return true;
     if (accept("False")) return false;
@@ -258,7 +268,8 @@ class Parser {
   }
 
   c10::IValue tuple_literal(const c10::TypePtr& type) {
-    auto elements = type && type->kind() == c10::TypeKind::TupleType ? type->containedTypes() : at::ArrayRef<c10::TypePtr>();
+    auto elements =
+        type && type->kind() == c10::TypeKind::TupleType ? type->containedTypes() : at::ArrayRef<c10::TypePtr>();
     std::vector<c10::IValue> values;
     list(")", [&] { values.push_back(literal(values.size() < elements.size() ? elements[values.size()] : nullptr)); });
     return c10::ivalue::Tuple::create(std::move(values));
@@ -405,7 +416,8 @@ class Parser {
     }
     auto colon = text.rfind(':');
     if (colon != std::string_view::npos &&
-        std::from_chars(text.data() + colon + 1, text.data() + text.size(), out.line).ptr == text.data() + text.size()) {
+        std::from_chars(text.data() + colon + 1, text.data() + text.size(), out.line).ptr ==
+            text.data() + text.size()) {
       text = text.substr(0, colon);
     }
     out.file = std::string(text);
@@ -421,7 +433,9 @@ class Parser {
 
 }  // namespace
 
-std::unique_ptr<Graph> parse_graph(std::string_view text, std::span<const at::Tensor> constants) { return Parser(text, constants).graph(); }
+std::unique_ptr<Graph> parse_graph(std::string_view text, std::span<const at::Tensor> constants) {
+  return Parser(text, constants).graph();
+}
 
 c10::TypePtr parse_type(std::string_view text) { return Parser(text, {}).whole_type(); }
 

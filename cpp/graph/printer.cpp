@@ -40,7 +40,8 @@ std::string printed(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   std::array<char, 40> buffer{};
-  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;  // shortest that reads back the same
+  auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;  // shortest that reads back the same
   std::string out(buffer.data(), end);
   if (out.find_first_of(".e") == std::string::npos) out += ".0";
   return out;
@@ -169,9 +170,11 @@ class Printer {
 
   void line(const Node& node, const std::string& indent) {
     out_ += indent;
-    if (!node.outputs.empty()) out_ += joined(node.outputs, [this](const Value* value) { return declaration(value); }) + " = ";
+    if (!node.outputs.empty())
+      out_ += joined(node.outputs, [this](const Value* value) { return declaration(value); }) + " = ";
     out_ += node.display_name() + attributes(node) + "(" + references(node.inputs) + ")";
-    if (node.opcode == Opcode::kConstant && node.constant.isTensor()) out_ += "  # " + describe_tensor(node.constant.toTensor());
+    if (node.opcode == Opcode::kConstant && node.constant.isTensor())
+      out_ += "  # " + describe_tensor(node.constant.toTensor());
     if (node.source.known()) out_ += "  # " + source(node.source);
     out_ += '\n';
   }
@@ -231,23 +234,40 @@ std::string print(const c10::IValue& value, size_t limit) { return Values(nullpt
 
 std::string print(const c10::Type& type) {
   switch (type.kind()) {
-    case c10::TypeKind::TensorType: return "Tensor";
-    case c10::TypeKind::IntType: return "int";
-    case c10::TypeKind::FloatType: return "float";
-    case c10::TypeKind::BoolType: return "bool";
-    case c10::TypeKind::ComplexType: return "complex";
-    case c10::TypeKind::NumberType: return "Scalar";
-    case c10::TypeKind::StringType: return "str";
-    case c10::TypeKind::NoneType: return "NoneType";
-    case c10::TypeKind::DeviceObjType: return "Device";
-    case c10::TypeKind::AnyType: return "Any";
-    case c10::TypeKind::GeneratorType: return "Generator";
-    case c10::TypeKind::ListType: return "List[" + printed_types(type.containedTypes()) + "]";
-    case c10::TypeKind::DictType: return "Dict[" + printed_types(type.containedTypes()) + "]";
-    case c10::TypeKind::TupleType: return "Tuple[" + printed_types(type.containedTypes()) + "]";
-    case c10::TypeKind::UnionType: return "Union[" + printed_types(type.containedTypes()) + "]";
-    case c10::TypeKind::OptionalType: return "Optional[" + print(*type.expectRef<c10::OptionalType>().getElementType()) + "]";
-    default: return type.annotation_str();
+    case c10::TypeKind::TensorType:
+      return "Tensor";
+    case c10::TypeKind::IntType:
+      return "int";
+    case c10::TypeKind::FloatType:
+      return "float";
+    case c10::TypeKind::BoolType:
+      return "bool";
+    case c10::TypeKind::ComplexType:
+      return "complex";
+    case c10::TypeKind::NumberType:
+      return "Scalar";
+    case c10::TypeKind::StringType:
+      return "str";
+    case c10::TypeKind::NoneType:
+      return "NoneType";
+    case c10::TypeKind::DeviceObjType:
+      return "Device";
+    case c10::TypeKind::AnyType:
+      return "Any";
+    case c10::TypeKind::GeneratorType:
+      return "Generator";
+    case c10::TypeKind::ListType:
+      return "List[" + printed_types(type.containedTypes()) + "]";
+    case c10::TypeKind::DictType:
+      return "Dict[" + printed_types(type.containedTypes()) + "]";
+    case c10::TypeKind::TupleType:
+      return "Tuple[" + printed_types(type.containedTypes()) + "]";
+    case c10::TypeKind::UnionType:
+      return "Union[" + printed_types(type.containedTypes()) + "]";
+    case c10::TypeKind::OptionalType:
+      return "Optional[" + print(*type.expectRef<c10::OptionalType>().getElementType()) + "]";
+    default:
+      return type.annotation_str();
   }
 }
 

@@ -28,8 +28,8 @@ struct Method {
   std::string name;
   std::vector<Parameter> parameters;  // one per graph input
   c10::TypePtr result;
-  std::unique_ptr<Graph> graph;        // NULL if unsupported
-  std::optional<Error> unsupported;    // why the method cannot run; the module's other methods can
+  std::unique_ptr<Graph> graph;      // NULL if unsupported
+  std::optional<Error> unsupported;  // why the method cannot run; the module's other methods can
 };
 
 struct Program {

@@ -9,16 +9,22 @@
 namespace stator {
 namespace {
 
-std::string reference(const Value* value) { return "%" + (value->name.empty() ? std::to_string(value->id) : value->name); }
+std::string reference(const Value* value) {
+  return "%" + (value->name.empty() ? std::to_string(value->id) : value->name);
+}
 
 // Whether some value can have both types. More lenient than subtyping: front ends drop casts that only refine.
 bool have_common_values(const c10::TypePtr& a, const c10::TypePtr& b) {
   using Kind = c10::TypeKind;
   if (a->isSubtypeOf(*b) || b->isSubtypeOf(*a)) return true;
-  if (a->kind() == Kind::AnyType || b->kind() == Kind::AnyType || a->kind() == Kind::VarType || b->kind() == Kind::VarType) return true;
-  if (a->kind() == Kind::UnionType || b->kind() == Kind::UnionType || a->kind() == Kind::OptionalType || b->kind() == Kind::OptionalType) {
+  if (a->kind() == Kind::AnyType || b->kind() == Kind::AnyType || a->kind() == Kind::VarType ||
+      b->kind() == Kind::VarType)
+    return true;
+  if (a->kind() == Kind::UnionType || b->kind() == Kind::UnionType || a->kind() == Kind::OptionalType ||
+      b->kind() == Kind::OptionalType) {
     const auto members = [](const c10::TypePtr& t) {
-      return t->kind() == Kind::UnionType || t->kind() == Kind::OptionalType ? t->containedTypes().vec() : std::vector<c10::TypePtr>{t};
+      return t->kind() == Kind::UnionType || t->kind() == Kind::OptionalType ? t->containedTypes().vec()
+                                                                             : std::vector<c10::TypePtr>{t};
     };
     const auto left = members(a), right = members(b);
     return std::any_of(left.begin(), left.end(), [&](const c10::TypePtr& x) {
@@ -29,7 +35,8 @@ bool have_common_values(const c10::TypePtr& a, const c10::TypePtr& b) {
   if (is_object(a->kind()) && is_object(b->kind())) return true;
   if (a->kind() != b->kind()) return false;
   auto left = a->containedTypes(), right = b->containedTypes();
-  return !left.empty() && left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(), have_common_values);
+  return !left.empty() && left.size() == right.size() &&
+         std::equal(left.begin(), left.end(), right.begin(), have_common_values);
 }
 
 class Verifier {
@@ -65,7 +72,8 @@ class Verifier {
 
   void require_types(const Value* from, const Value* to, const char* what) const {
     if (have_common_values(from->type, to->type)) return;
-    fail(std::string(what) + " " + reference(from) + " is " + print(*from->type) + ", but " + reference(to) + " is " + print(*to->type));
+    fail(std::string(what) + " " + reference(from) + " is " + print(*from->type) + ", but " + reference(to) + " is " +
+         print(*to->type));
   }
 
   void define(const Value* value) {
@@ -208,8 +216,10 @@ class Verifier {
     const Block& body = *node.blocks[0];
     require(node.input(0)->type->kind() == c10::TypeKind::IntType, "the trip count of Loop is an int");
     require(node.input(1)->type->kind() == c10::TypeKind::BoolType, "the condition of Loop is a bool");
-    require(body.params.size() == node.outputs.size() + 1, "the block of Loop has the counter and one parameter per carried value");
-    require(body.results.size() == node.outputs.size() + 1, "the block of Loop has the condition and one result per carried value");
+    require(body.params.size() == node.outputs.size() + 1,
+            "the block of Loop has the counter and one parameter per carried value");
+    require(body.results.size() == node.outputs.size() + 1,
+            "the block of Loop has the condition and one result per carried value");
     require(body.params[0]->type->kind() == c10::TypeKind::IntType, "the counter of Loop is an int");
     require(body.results[0]->type->kind() == c10::TypeKind::BoolType, "the condition of Loop is a bool");
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -224,16 +234,21 @@ class Verifier {
     for (const Uses& known : uses_) {
       if (!known.defined) continue;
       const Value& value = *known.value;
-      if (value.uses.size() != known.count) fail(reference(&value) + " lists " + std::to_string(value.uses.size()) + " uses, but has " + std::to_string(known.count));
+      if (value.uses.size() != known.count)
+        fail(reference(&value) + " lists " + std::to_string(value.uses.size()) + " uses, but has " +
+             std::to_string(known.count));
       std::vector<std::pair<const void*, size_t>> places;
       for (const Use& use : value.uses) {
-        bool real = use.user ? nodes_.count(use.user) && use.index < use.user->inputs.size() && use.user->inputs[use.index] == &value
-                             : blocks_.count(use.block) && use.index < use.block->results.size() && use.block->results[use.index] == &value;
+        bool real = use.user ? nodes_.count(use.user) && use.index < use.user->inputs.size() &&
+                                   use.user->inputs[use.index] == &value
+                             : blocks_.count(use.block) && use.index < use.block->results.size() &&
+                                   use.block->results[use.index] == &value;
         if (!real) fail(reference(&value) + " lists a use that does not exist");
         places.emplace_back(use.user ? static_cast<const void*>(use.user) : use.block, use.index);
       }
       std::sort(places.begin(), places.end());
-      if (std::adjacent_find(places.begin(), places.end()) != places.end()) fail(reference(&value) + " lists a use twice");
+      if (std::adjacent_find(places.begin(), places.end()) != places.end())
+        fail(reference(&value) + " lists a use twice");
     }
   }
 

@@ -8,7 +8,8 @@ namespace stator {
 std::vector<int32_t> assign_storage_groups(std::span<const Lifetime> lifetimes) {
   std::vector<size_t> by_start(lifetimes.size());
   std::iota(by_start.begin(), by_start.end(), size_t{0});
-  std::stable_sort(by_start.begin(), by_start.end(), [&](size_t a, size_t b) { return lifetimes[a].first < lifetimes[b].first; });
+  std::stable_sort(by_start.begin(), by_start.end(),
+                   [&](size_t a, size_t b) { return lifetimes[a].first < lifetimes[b].first; });
 
   struct Group {
     int32_t id;
@@ -19,7 +20,8 @@ std::vector<int32_t> assign_storage_groups(std::span<const Lifetime> lifetimes) 
   for (size_t buffer : by_start) {
     Group* latest = nullptr;
     for (Group& group : groups) {
-      if (group.busy_until < lifetimes[buffer].first && (!latest || group.busy_until > latest->busy_until)) latest = &group;
+      if (group.busy_until < lifetimes[buffer].first && (!latest || group.busy_until > latest->busy_until))
+        latest = &group;
     }
     if (!latest) latest = &groups.emplace_back(Group{static_cast<int32_t>(groups.size()), 0});
     latest->busy_until = lifetimes[buffer].last;
@@ -34,7 +36,8 @@ std::vector<int32_t> assign_own_groups(size_t buffers) {
   return out;
 }
 
-ArenaLayout layout_groups(std::span<const int32_t> groups, std::span<const int64_t> bytes, std::vector<int64_t>* capacities) {
+ArenaLayout layout_groups(std::span<const int32_t> groups, std::span<const int64_t> bytes,
+                          std::vector<int64_t>* capacities) {
   int32_t count = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end()) + 1;
   std::vector<int64_t> size(count, 0);
   for (size_t i = 0; i < groups.size(); ++i) size[groups[i]] = std::max(size[groups[i]], align_up(bytes[i]));

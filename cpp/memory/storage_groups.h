@@ -16,6 +16,7 @@ std::vector<int32_t> assign_storage_groups(std::span<const Lifetime> lifetimes);
 std::vector<int32_t> assign_own_groups(size_t buffers);
 
 // Places groups one behind another; every buffer gets its group's offset. `capacities`, if given, receives each buffer's group size.
-ArenaLayout layout_groups(std::span<const int32_t> groups, std::span<const int64_t> bytes, std::vector<int64_t>* capacities = nullptr);
+ArenaLayout layout_groups(std::span<const int32_t> groups, std::span<const int64_t> bytes,
+                          std::vector<int64_t>* capacities = nullptr);
 
 }  // namespace stator

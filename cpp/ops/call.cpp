@@ -38,9 +38,11 @@ int64_t bytes_needed(at::IntArrayRef sizes, at::IntArrayRef strides, size_t item
 // Resizable, so that resize_ moves the tensor out of planned memory instead of failing; run after run that is noticed by reusable().
 at::Tensor tensor_over(void* data, int64_t bytes, caffe2::TypeMeta dtype) {
   auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
-                                                       c10::DataPtr(data, c10::Device(c10::DeviceType::CPU)), c10::GetCPUAllocator(),
+                                                       c10::DataPtr(data, c10::Device(c10::DeviceType::CPU)),
+                                                       c10::GetCPUAllocator(),
                                                        /*resizable=*/true);
-  return at::detail::make_tensor<c10::TensorImpl>(c10::Storage(std::move(storage)), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
+  return at::detail::make_tensor<c10::TensorImpl>(c10::Storage(std::move(storage)),
+                                                  c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
 }
 
 bool holds(const c10::IValue& slot, const at::Tensor& tensor) {

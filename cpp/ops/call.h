@@ -26,7 +26,8 @@ void observe_size(const PlannedBuffer& buffer, int64_t bytes);
 
 class Call {
  public:
-  Call(c10::IValue* const* inputs, int32_t input_count, c10::IValue* const* outputs, PlannedBuffer* const* buffers, const void* data)
+  Call(c10::IValue* const* inputs, int32_t input_count, c10::IValue* const* outputs, PlannedBuffer* const* buffers,
+       const void* data)
       : inputs_(inputs), outputs_(outputs), buffers_(buffers), data_(data), input_count_(input_count) {}
 
   int32_t input_count() const { return input_count_; }
@@ -36,7 +37,9 @@ class Call {
   const at::Tensor& tensor(int i) const { return inputs_[i]->toTensor(); }
   // What the implementation's prepare() made for this node.
   template <class T>
-  const T& data() const { return *static_cast<const T*>(data_); }
+  const T& data() const {
+    return *static_cast<const T*>(data_);
+  }
   // The same call as another implementation, for which `data` was prepared, is to see it.
   Call with(const void* data) const {
     Call other = *this;
@@ -47,7 +50,9 @@ class Call {
   // Makes result i a tensor of this dtype and shape, elements undefined. Empty strides mean contiguous.
   // The reference is to the tensor in the result's slot.
   at::Tensor& output(int i, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType dtype) const;
-  at::Tensor& output_like(int i, const at::Tensor& other) const { return output(i, other.sizes(), other.strides(), other.scalar_type()); }
+  at::Tensor& output_like(int i, const at::Tensor& other) const {
+    return output(i, other.sizes(), other.strides(), other.scalar_type());
+  }
 
  private:
   c10::IValue* const* inputs_;

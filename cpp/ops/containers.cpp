@@ -43,10 +43,17 @@ std::vector<c10::IValue> arguments(const Call& call) {
 // Small tuples keep their elements inline.
 void tuple_construct(const Call& call) {
   switch (call.input_count()) {
-    case 1: call.out() = c10::ivalue::Tuple::create(call.in(0)); break;
-    case 2: call.out() = c10::ivalue::Tuple::create(call.in(0), call.in(1)); break;
-    case 3: call.out() = c10::ivalue::Tuple::create(call.in(0), call.in(1), call.in(2)); break;
-    default: call.out() = c10::ivalue::Tuple::create(arguments(call));
+    case 1:
+      call.out() = c10::ivalue::Tuple::create(call.in(0));
+      break;
+    case 2:
+      call.out() = c10::ivalue::Tuple::create(call.in(0), call.in(1));
+      break;
+    case 3:
+      call.out() = c10::ivalue::Tuple::create(call.in(0), call.in(1), call.in(2));
+      break;
+    default:
+      call.out() = c10::ivalue::Tuple::create(arguments(call));
   }
 }
 
@@ -83,7 +90,8 @@ Implementation prepare_list_unpack(const Node& node) { return prepared(list_unpa
 
 void tuple_unpack(const Call& call) {
   const auto& elements = call.in(0).toTupleRef().elements();
-  TORCH_CHECK(elements.size() == call.data<size_t>(), "Expected a tuple of ", call.data<size_t>(), " elements but found ", elements.size());
+  TORCH_CHECK(elements.size() == call.data<size_t>(), "Expected a tuple of ", call.data<size_t>(),
+              " elements but found ", elements.size());
   for (size_t i = 0; i < elements.size(); ++i) call.out(static_cast<int>(i)) = elements[i];
 }
 
@@ -140,7 +148,8 @@ Implementation prepare_create_object(const Node& node) {
 void is_instance(const Call& call) {
   const c10::TypePtr type = call.in(0).type();
   bool found = false;
-  for (const c10::TypePtr& candidate : call.data<std::vector<c10::TypePtr>>()) found = found || type->isSubtypeOf(*candidate);
+  for (const c10::TypePtr& candidate : call.data<std::vector<c10::TypePtr>>())
+    found = found || type->isSubtypeOf(*candidate);
   call.out() = found;
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 // A copy of `self` with the strides that the memory format asks for.
 void copy_as(const Call& call, const at::Tensor& self, at::ScalarType dtype, at::MemoryFormat format) {
-  const at::DimVector strides = format == at::MemoryFormat::Preserve ? dense_strides(self) : strides_for(self.sizes(), format);
+  const at::DimVector strides =
+      format == at::MemoryFormat::Preserve ? dense_strides(self) : strides_for(self.sizes(), format);
   copy_into(call.output(0, self.sizes(), strides, dtype), self);
 }
 
@@ -44,7 +45,8 @@ void convert(const Call& call, std::optional<at::ScalarType> dtype, bool copy, s
   const at::ScalarType to = dtype.value_or(self.scalar_type());
   const at::MemoryFormat wanted = format.value_or(at::MemoryFormat::Preserve);
   if (c10::isQIntType(to)) return run_boxed(call);
-  if (to == self.scalar_type() && !copy && (wanted == at::MemoryFormat::Preserve || self.suggest_memory_format() == wanted)) {
+  if (to == self.scalar_type() && !copy &&
+      (wanted == at::MemoryFormat::Preserve || self.suggest_memory_format() == wanted)) {
     call.out() = call.in(0);
   } else {
     copy_as(call, self, to, wanted);
@@ -64,7 +66,8 @@ void to_dtype_layout(const Call& call) {
   const bool strided = call.in(2).isNone() || call.in(2).toLayout() == at::kStrided;
   const bool pinned = !call.in(4).isNone() && call.in(4).toBool();
   if (!is_plain(call.in(0)) || !strided || !is_cpu(call.in(3)) || pinned) return run_boxed(call);
-  convert(call, call.in(1).toOptional<at::ScalarType>(), call.in(6).toBool(), call.in(7).toOptional<at::MemoryFormat>());
+  convert(call, call.in(1).toOptional<at::ScalarType>(), call.in(6).toBool(),
+          call.in(7).toOptional<at::MemoryFormat>());
 }
 
 // to.device(self, device, dtype, non_blocking, copy, memory_format)
@@ -118,7 +121,8 @@ void flatten(const Call& call) {
   const at::Tensor& self = call.tensor(0);
   int64_t first = call.in(1).toInt(), last = call.in(2).toInt();
   const int64_t rank = self.dim();
-  if (!is_plain(self) || rank == 0 || first < -rank || first >= rank || last < -rank || last >= rank) return run_boxed(call);
+  if (!is_plain(self) || rank == 0 || first < -rank || first >= rank || last < -rank || last >= rank)
+    return run_boxed(call);
   if (first < 0) first += rank;
   if (last < 0) last += rank;
   if (first > last) return run_boxed(call);

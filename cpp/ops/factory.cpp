@@ -50,7 +50,8 @@ template <int kValue>
 void sized(const Call& call) {
   const auto dtype = dtype_at(call, 1);
   if (!usual_options(call, 1) || is_quantized(dtype)) return run_boxed(call);
-  fill_with<kValue>(call.output(0, call.in(0).toDimVector(), {}, dtype.value_or(at::get_default_dtype_as_scalartype())));
+  fill_with<kValue>(
+      call.output(0, call.in(0).toDimVector(), {}, dtype.value_or(at::get_default_dtype_as_scalartype())));
 }
 
 // full(size, value, options)
@@ -75,7 +76,8 @@ void new_sized(const Call& call) {
 void new_full(const Call& call) {
   const auto dtype = dtype_at(call, 3);
   if (!is_plain(call.in(0)) || !usual_options(call, 3) || is_quantized(dtype)) return run_boxed(call);
-  fill(call.output(0, call.in(1).toDimVector(), {}, dtype.value_or(call.tensor(0).scalar_type())), call.in(2).toScalar());
+  fill(call.output(0, call.in(1).toDimVector(), {}, dtype.value_or(call.tensor(0).scalar_type())),
+       call.in(2).toScalar());
 }
 
 // A tensor like argument 0; options from `first` on, then the memory format. NULL: not for us.
@@ -84,7 +86,8 @@ at::Tensor* like(const Call& call, int first) {
   if (!is_plain(call.in(0)) || !usual_options(call, first) || is_quantized(dtype)) return nullptr;
   const at::Tensor& self = call.tensor(0);
   const auto format = call.in(first + 4).toOptional<at::MemoryFormat>().value_or(at::MemoryFormat::Preserve);
-  const at::DimVector strides = format == at::MemoryFormat::Preserve ? dense_strides(self) : strides_for(self.sizes(), format);
+  const at::DimVector strides =
+      format == at::MemoryFormat::Preserve ? dense_strides(self) : strides_for(self.sizes(), format);
   return &call.output(0, self.sizes(), strides, dtype.value_or(self.scalar_type()));
 }
 
@@ -114,7 +117,8 @@ void empty(const Call& call) {
 }
 
 // How many elements arange has, by its own arithmetic; nullopt for what it refuses.
-std::optional<int64_t> arange_length(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, at::ScalarType dtype) {
+std::optional<int64_t> arange_length(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step,
+                                     at::ScalarType dtype) {
   if (start.isComplex() || end.isComplex() || step.isComplex()) return std::nullopt;
   double length = 0;
   if (dtype == at::kLong) {
@@ -136,7 +140,8 @@ std::optional<int64_t> arange_length(const at::Scalar& start, const at::Scalar& 
 void arange_by(const Call& call, const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, int options) {
   if (!usual_options(call, options)) return run_boxed(call);
   const bool whole = start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
-  const at::ScalarType dtype = dtype_at(call, options).value_or(whole ? at::kLong : at::get_default_dtype_as_scalartype());
+  const at::ScalarType dtype =
+      dtype_at(call, options).value_or(whole ? at::kLong : at::get_default_dtype_as_scalartype());
   const auto length = arange_length(start, end, step, dtype);
   if (!length) return run_boxed(call);
   at::native::arange_out(start, end, step, call.output(0, {*length}, {}, dtype));
@@ -144,7 +149,9 @@ void arange_by(const Call& call, const at::Scalar& start, const at::Scalar& end,
 
 void arange(const Call& call) { arange_by(call, 0, call.in(0).toScalar(), 1, 1); }
 void arange_start(const Call& call) { arange_by(call, call.in(0).toScalar(), call.in(1).toScalar(), 1, 2); }
-void arange_step(const Call& call) { arange_by(call, call.in(0).toScalar(), call.in(1).toScalar(), call.in(2).toScalar(), 3); }
+void arange_step(const Call& call) {
+  arange_by(call, call.in(0).toScalar(), call.in(1).toScalar(), call.in(2).toScalar(), 3);
+}
 
 void number_to_tensor(const Call& call) {
   if (call.in(0).isComplexDouble()) return run_boxed(call);

@@ -61,7 +61,9 @@ void run_boxed(const Operator& op, const Call& call) {
 }
 
 Implementation fallback(const Node& node) {
-  return {.run = run_fallback, .data = std::shared_ptr<const void>(std::shared_ptr<void>(), node.op), .kind = ImplKind::kFallback};
+  return {.run = run_fallback,
+          .data = std::shared_ptr<const void>(std::shared_ptr<void>(), node.op),
+          .kind = ImplKind::kFallback};
 }
 
 }  // namespace stator

@@ -23,7 +23,8 @@ bool copy_rows(char* out, const char* table, int64_t rows, size_t bytes, const T
 }
 
 bool is_index(const at::Tensor& tensor) {
-  return is_plain(tensor) && tensor.is_contiguous() && (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt);
+  return is_plain(tensor) && tensor.is_contiguous() &&
+         (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt);
 }
 
 // Rows of a contiguous matrix. Threads pay off only where much is copied; ATen's index_select has them.

@@ -55,7 +55,8 @@ void interleave(at::Tensor& out, const Pieces& pieces, int64_t rows) {
   auto* to = static_cast<char*>(out.mutable_data_ptr());
   c10::SmallVector<std::pair<const char*, size_t>, 16> blocks;
   for (const at::Tensor* piece : pieces) {
-    if (piece->numel() > 0) blocks.emplace_back(static_cast<const char*>(piece->const_data_ptr()), piece->nbytes() / rows);
+    if (piece->numel() > 0)
+      blocks.emplace_back(static_cast<const char*>(piece->const_data_ptr()), piece->nbytes() / rows);
   }
   for (int64_t row = 0; row < rows; ++row) {
     for (auto& [from, bytes] : blocks) {
@@ -76,7 +77,8 @@ bool short_cat(const Call& call, const Pieces& pieces, int64_t dim) {
   int64_t length = 0, bytes = 0;
   for (const at::Tensor* piece : pieces) {
     // A piece of shape [0] joins with anything; that is ATen's affair.
-    if (piece->scalar_type() != first.scalar_type() || piece->dim() != rank || (rank == 1 && piece->numel() == 0)) return false;
+    if (piece->scalar_type() != first.scalar_type() || piece->dim() != rank || (rank == 1 && piece->numel() == 0))
+      return false;
     for (int64_t d = 0; d < rank; ++d) {
       if (d != dim && piece->size(d) != sizes[d]) return false;
     }
@@ -94,8 +96,8 @@ bool short_cat(const Call& call, const Pieces& pieces, int64_t dim) {
 void structured_cat(const Call& call, const at::ITensorListRef& tensors, int64_t dim) {
   Planned<at::native::structured_cat_out_cpu> op(call);
   const auto found = op.meta(tensors, dim);
-  op.impl(tensors, found.dim, found.valid, found.all_contiguous, found.all_same_dtype, found.all_same_sizes_and_stride, found.memory_format,
-          op.maybe_get_output(0));
+  op.impl(tensors, found.dim, found.valid, found.all_contiguous, found.all_same_dtype, found.all_same_sizes_and_stride,
+          found.memory_format, op.maybe_get_output(0));
 }
 
 void cat_list(const Call& call) {
@@ -127,7 +129,8 @@ bool stack_alike(const Call& call, const Pieces& pieces, int64_t dim) {
   if (dim < -rank || dim >= rank) return false;
   if (dim < 0) dim += rank;
   for (const at::Tensor* piece : pieces) {
-    if (piece->scalar_type() != first.scalar_type() || piece->sizes() != first.sizes() || !only_contiguous(*piece)) return false;
+    if (piece->scalar_type() != first.scalar_type() || piece->sizes() != first.sizes() || !only_contiguous(*piece))
+      return false;
   }
   at::DimVector sizes(first.sizes());
   sizes.insert(sizes.begin() + dim, static_cast<int64_t>(pieces.size()));
@@ -144,7 +147,8 @@ void stack_list(const Call& call) {
 void stack_arguments(const Call& call) {
   const int64_t dim = call.in(call.input_count() - 1).toInt();
   Pieces pieces;
-  if (!pieces_of_arguments(call, pieces) || !stack_alike(call, pieces, dim)) call.out() = at::stack(owned_arguments(call), dim);
+  if (!pieces_of_arguments(call, pieces) || !stack_alike(call, pieces, dim))
+    call.out() = at::stack(owned_arguments(call), dim);
 }
 
 const Registration registrations[] = {

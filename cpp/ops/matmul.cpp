@@ -22,7 +22,8 @@ namespace {
 namespace native = at::native;
 
 at::Tensor transposed(const at::Tensor& matrix) {
-  return make_view(matrix, {matrix.size(1), matrix.size(0)}, {matrix.stride(1), matrix.stride(0)}, matrix.storage_offset());
+  return make_view(matrix, {matrix.size(1), matrix.size(0)}, {matrix.stride(1), matrix.stride(0)},
+                   matrix.storage_offset());
 }
 
 bool equal_dtypes(const at::Tensor& a, const at::Tensor& b) { return a.scalar_type() == b.scalar_type(); }
@@ -44,15 +45,16 @@ void addmm(const Call& call) {
   const at::Tensor &bias = call.tensor(0), &a = call.tensor(1), &b = call.tensor(2);
   const auto is_one = [](const c10::IValue& value) { return value.isInt() && value.toInt() == 1; };
   const bool row = is_plain(bias) && is_plain(a) && is_plain(b) && bias.dim() == 1 && a.dim() == 2 && b.dim() == 2 &&
-                   a.size(1) == b.size(0) && bias.size(0) == b.size(1) && equal_dtypes(bias, a) && equal_dtypes(a, b) && a.numel() > 0 &&
-                   bias.numel() > 0 && is_one(call.in(3)) && is_one(call.in(4));
+                   a.size(1) == b.size(0) && bias.size(0) == b.size(1) && equal_dtypes(bias, a) && equal_dtypes(a, b) &&
+                   a.numel() > 0 && bias.numel() > 0 && is_one(call.in(3)) && is_one(call.in(4));
   if (!row) return structured<native::structured_addmm_out_cpu>(call);
   addmm_row(call, call.output(0, {a.size(0), b.size(1)}, {}, a.scalar_type()), bias, a, b);
 }
 
 void mv(const Call& call) {
   const at::Tensor &matrix = call.tensor(0), &vector = call.tensor(1);
-  if (!is_plain(matrix) || !is_plain(vector) || matrix.dim() != 2 || vector.dim() != 1 || !equal_dtypes(matrix, vector)) {
+  if (!is_plain(matrix) || !is_plain(vector) || matrix.dim() != 2 || vector.dim() != 1 ||
+      !equal_dtypes(matrix, vector)) {
     return run_boxed(call);
   }
   at::Tensor& out = call.output(0, {matrix.size(0)}, {}, vector.scalar_type());
@@ -92,7 +94,8 @@ void matmul_rows(const Call& call, const at::Tensor& a, const at::Tensor& b, con
 
 void matmul(const Call& call) {
   const at::Tensor &a = call.tensor(0), &b = call.tensor(1);
-  if (!is_plain(a) || !is_plain(b) || !equal_dtypes(a, b) || a.dim() < 2 || b.dim() < 2 || a.size(-1) != b.size(-2)) return run_boxed(call);
+  if (!is_plain(a) || !is_plain(b) || !equal_dtypes(a, b) || a.dim() < 2 || b.dim() < 2 || a.size(-1) != b.size(-2))
+    return run_boxed(call);
   if (a.dim() == 2 && b.dim() == 2) return run_structured<native::structured_mm_out_cpu>(call, a, b);
   if (b.dim() == 2 && a.is_contiguous() && a.numel() > 0 && b.numel() > 0) return matmul_rows(call, a, b, nullptr);
   if (a.dim() != b.dim() || a.sizes().slice(0, a.dim() - 2) != b.sizes().slice(0, a.dim() - 2)) return run_boxed(call);
@@ -110,9 +113,11 @@ void linear(const Call& call) {
   const auto& data = call.data<LinearData>();
   const at::Tensor &input = call.tensor(0), &weight = call.tensor(1);
   const at::Tensor* bias = call.in(2).isNone() ? nullptr : &call.tensor(2);
-  bool simple = is_plain(input) && is_plain(weight) && equal_dtypes(input, weight) && weight.dim() == 2 && input.dim() >= 2 &&
-                input.size(-1) == weight.size(1) && input.numel() > 0 && weight.numel() > 0;
-  if (bias) simple = simple && is_plain(*bias) && equal_dtypes(input, *bias) && bias->dim() == 1 && bias->size(0) == weight.size(0);
+  bool simple = is_plain(input) && is_plain(weight) && equal_dtypes(input, weight) && weight.dim() == 2 &&
+                input.dim() >= 2 && input.size(-1) == weight.size(1) && input.numel() > 0 && weight.numel() > 0;
+  if (bias)
+    simple =
+        simple && is_plain(*bias) && equal_dtypes(input, *bias) && bias->dim() == 1 && bias->size(0) == weight.size(0);
   if (!simple || (input.dim() > 2 && !input.is_contiguous())) return run_boxed(*data.op, call);
   const at::Tensor b = data.transposed.defined() ? data.transposed : transposed(weight);
   if (input.dim() > 2) return matmul_rows(call, input, b, bias);

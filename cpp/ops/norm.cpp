@@ -24,7 +24,8 @@ struct Layers {
 bool take_parameter(const c10::IValue& value, const at::Tensor& input, at::IntArrayRef shape, at::Tensor& parameter) {
   if (value.isNone() || !value.toTensor().defined()) return true;
   parameter = value.toTensor();
-  return is_plain(parameter) && parameter.scalar_type() == input.scalar_type() && parameter.sizes() == shape && parameter.is_contiguous();
+  return is_plain(parameter) && parameter.scalar_type() == input.scalar_type() && parameter.sizes() == shape &&
+         parameter.is_contiguous();
 }
 
 // Contiguous floats and doubles with parameters of the same dtype; mixed precision is LibTorch's.
@@ -32,12 +33,14 @@ bool take_layers(const Call& call, Layers& layers) {
   const at::Tensor& input = call.tensor(0);
   const at::DimVector shape = call.in(1).toDimVector();
   if (!is_plain(input) || (input.scalar_type() != at::kFloat && input.scalar_type() != at::kDouble)) return false;
-  if (!input.is_contiguous() || input.numel() == 0 || shape.empty() || shape.size() > input.sizes().size()) return false;
+  if (!input.is_contiguous() || input.numel() == 0 || shape.empty() || shape.size() > input.sizes().size())
+    return false;
   layers.axis = input.sizes().size() - shape.size();
   if (input.sizes().slice(layers.axis) != at::IntArrayRef(shape)) return false;
   for (int64_t size : input.sizes().slice(0, layers.axis)) layers.rows *= size;
   for (int64_t size : shape) layers.length *= size;
-  return take_parameter(call.in(2), input, shape, layers.weight) && take_parameter(call.in(3), input, shape, layers.bias);
+  return take_parameter(call.in(2), input, shape, layers.weight) &&
+         take_parameter(call.in(3), input, shape, layers.bias);
 }
 
 void layer_norm(const Call& call) {
@@ -45,7 +48,8 @@ void layer_norm(const Call& call) {
   if (!take_layers(call, layers)) return run_boxed(call);
   const at::Tensor& input = call.tensor(0);
   at::Tensor& out = call.output(0, input.sizes(), {}, input.scalar_type());
-  at::native::LayerNormKernel(at::kCPU, input, layers.weight, layers.bias, layers.rows, layers.length, call.in(4).toDouble(), &out,
+  at::native::LayerNormKernel(at::kCPU, input, layers.weight, layers.bias, layers.rows, layers.length,
+                              call.in(4).toDouble(), &out,
                               /*mean=*/nullptr, /*rstd=*/nullptr);
 }
 
@@ -58,8 +62,8 @@ void native_layer_norm(const Call& call) {
   at::Tensor& out = call.output(0, input.sizes(), {}, input.scalar_type());
   at::Tensor& mean = call.output(1, sizes, {}, input.scalar_type());
   at::Tensor& rstd = call.output(2, sizes, {}, input.scalar_type());
-  at::native::LayerNormKernel(at::kCPU, input, layers.weight, layers.bias, layers.rows, layers.length, call.in(4).toDouble(), &out, &mean,
-                              &rstd);
+  at::native::LayerNormKernel(at::kCPU, input, layers.weight, layers.bias, layers.rows, layers.length,
+                              call.in(4).toDouble(), &out, &mean, &rstd);
 }
 
 const Registration registrations[] = {

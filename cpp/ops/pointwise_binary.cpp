@@ -65,7 +65,9 @@ bool iterator_shape(at::DimVector& sizes, at::DimVector& strides, const at::Tens
     strides.clear();
     return true;
   }
-  if (!first.is_non_overlapping_and_dense() || !((rest.sizes() == first.sizes() && rest.strides() == first.strides()) && ...)) return false;
+  if (!first.is_non_overlapping_and_dense() ||
+      !((rest.sizes() == first.sizes() && rest.strides() == first.strides()) && ...))
+    return false;
   sizes = first.sizes();
   strides = first.strides();
   return true;
@@ -81,7 +83,8 @@ void logical(const Call& call) {
 
 void where_tensors(const Call& call, const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
   at::DimVector sizes, strides;
-  if (!is_plain(condition) || !is_plain(self) || !is_plain(other) || !iterator_shape(sizes, strides, condition, self, other)) {
+  if (!is_plain(condition) || !is_plain(self) || !is_plain(other) ||
+      !iterator_shape(sizes, strides, condition, self, other)) {
     return run_boxed(call);
   }
   native::where_self_out(condition, self, other, call.output(0, sizes, strides, native::result_type(self, other)));
@@ -107,7 +110,8 @@ T fill_value(const c10::IValue& value) {
 
 template <class T>
 bool fillable(const Call& call) {
-  return is_plain(call.tensor(0)) && is_plain(call.tensor(1)) && (std::is_same_v<T, at::Scalar> || is_plain(call.in(2)));
+  return is_plain(call.tensor(0)) && is_plain(call.tensor(1)) &&
+         (std::is_same_v<T, at::Scalar> || is_plain(call.in(2)));
 }
 
 template <class T>
@@ -197,9 +201,11 @@ const Registration registrations[] = {
     {ImplKind::kOut, "aten::__xor__.Tensor", structured<native::structured_bitwise_xor_out>},
     {ImplKind::kOut, "aten::__xor__.Scalar", structured<native::structured_bitwise_xor_out, 1>},
     {ImplKind::kOut, "aten::bitwise_left_shift.Tensor", structured<native::structured_bitwise_left_shift_out>},
-    {ImplKind::kOut, "aten::bitwise_left_shift.Tensor_Scalar", structured<native::structured_bitwise_left_shift_out, 1>},
+    {ImplKind::kOut, "aten::bitwise_left_shift.Tensor_Scalar",
+     structured<native::structured_bitwise_left_shift_out, 1>},
     {ImplKind::kOut, "aten::bitwise_right_shift.Tensor", structured<native::structured_bitwise_right_shift_out>},
-    {ImplKind::kOut, "aten::bitwise_right_shift.Tensor_Scalar", structured<native::structured_bitwise_right_shift_out, 1>},
+    {ImplKind::kOut, "aten::bitwise_right_shift.Tensor_Scalar",
+     structured<native::structured_bitwise_right_shift_out, 1>},
     {ImplKind::kOut, "aten::logical_and", logical<&at::cpu::logical_and_outf>},
     {ImplKind::kOut, "aten::logical_or", logical<&at::cpu::logical_or_outf>},
     {ImplKind::kOut, "aten::logical_xor", logical<&at::cpu::logical_xor_outf>},

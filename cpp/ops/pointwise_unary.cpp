@@ -28,8 +28,8 @@ void abs(const Call& call, const at::Tensor& self) { at::cpu::abs_out(call.outpu
 void hardswish(const Call& call, const at::Tensor& self) { at::cpu::hardswish_out(call.output_like(0, self), self); }
 
 void nan_to_num(const Call& call, const at::Tensor& self) {
-  at::cpu::nan_to_num_outf(self, call.in(1).toOptional<double>(), call.in(2).toOptional<double>(), call.in(3).toOptional<double>(),
-                           call.output_like(0, self));
+  at::cpu::nan_to_num_outf(self, call.in(1).toOptional<double>(), call.in(2).toOptional<double>(),
+                           call.in(3).toOptional<double>(), call.output_like(0, self));
 }
 
 void logit(const Call& call, const at::Tensor& self) {
@@ -63,7 +63,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 void relu(const Call& call) {
   const at::Tensor& self = call.tensor(0);
   if (!is_plain(self) || self.scalar_type() == at::kBool) return run_boxed(call);
-  if (!short_clamp(call, self, 0.0f, kInfinity)) run_structured<native::structured_clamp_min_out>(call, self, at::Scalar(0));
+  if (!short_clamp(call, self, 0.0f, kInfinity))
+    run_structured<native::structured_clamp_min_out>(call, self, at::Scalar(0));
 }
 
 void relu_in_place(const Call& call) {

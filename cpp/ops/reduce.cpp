@@ -16,7 +16,8 @@ template <class S>
 void over_all(const Call& call) {
   const at::Tensor& self = call.tensor(0);
   if (!is_plain(self)) return run_boxed(call);
-  run_structured<S>(call, self, at::OptionalIntArrayRef(at::IntArrayRef{}), false, call.in(1).toOptional<at::ScalarType>());
+  run_structured<S>(call, self, at::OptionalIntArrayRef(at::IntArrayRef{}), false,
+                    call.in(1).toOptional<at::ScalarType>());
 }
 
 // max(self) and min(self). Their error for an empty tensor is their own.
@@ -48,10 +49,12 @@ void norm_all(const Call& call) {
 void sort(const Call& call) {
   const at::Tensor& self = call.tensor(0);
   if (!is_plain(self)) return run_boxed(call);
-  run_structured<native::structured_sort_stable_out>(call, self, std::optional<bool>(false), call.in(1).toInt(), call.in(2).toBool());
+  run_structured<native::structured_sort_stable_out>(call, self, std::optional<bool>(false), call.in(1).toInt(),
+                                                     call.in(2).toBool());
 }
 
-using Spread = at::Tensor& (*)(const at::Tensor&, at::OptionalIntArrayRef, const std::optional<at::Scalar>&, bool, at::Tensor&);
+using Spread = at::Tensor& (*)(const at::Tensor&, at::OptionalIntArrayRef, const std::optional<at::Scalar>&, bool,
+                               at::Tensor&);
 
 template <Spread F>
 void spread(const Call& call, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim) {

@@ -46,7 +46,8 @@ Registration::Registration(ImplKind kind, const char* key, Prepare prepare) { ad
 
 Implementation choose_implementation(const Node& node) {
   const bool is_operator = node.opcode == Opcode::kOperator;
-  const std::string_view key = is_operator ? std::string_view(node.op->key) : std::string_view(opcode_name(node.opcode));
+  const std::string_view key =
+      is_operator ? std::string_view(node.op->key) : std::string_view(opcode_name(node.opcode));
   std::string reason;
   if (auto found = registry().find(key); found != registry().end()) {
     for (ImplKind kind : {ImplKind::kOut, ImplKind::kNative}) {
@@ -61,7 +62,8 @@ Implementation choose_implementation(const Node& node) {
       reason = std::move(chosen.reason);
     }
   }
-  if (!is_operator) throw Error(ErrorCode::kInternal, "no implementation of " + std::string(key), {.op = std::string(key)});
+  if (!is_operator)
+    throw Error(ErrorCode::kInternal, "no implementation of " + std::string(key), {.op = std::string(key)});
   Implementation chosen = fallback(node);
   chosen.reason = reason.empty() ? "no out variant registered for " + node.op->key : std::move(reason);
   return chosen;

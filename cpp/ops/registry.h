@@ -20,9 +20,9 @@ using OpFunction = void (*)(const Call&);
 
 struct Implementation {
   OpFunction run = nullptr;
-  std::shared_ptr<const void> data;  // what Call::data() gives; made once per node
+  std::shared_ptr<const void> data = {};  // what Call::data() gives; made once per node
   ImplKind kind = ImplKind::kFallback;
-  std::string reason;  // why not a better kind; for `stator plan`
+  std::string reason = {};  // why not a better kind; for `stator plan`
 };
 
 // Says whether the implementation takes this node (constants may matter), and prepares what it needs.

@@ -37,7 +37,9 @@ inline bool is_real_number(const c10::IValue& value) { return value.isDouble() |
 inline float as_float(const c10::IValue& value) {
   return value.isInt() ? static_cast<float>(value.toInt()) : static_cast<float>(value.toDouble());
 }
-inline bool is_one(const c10::IValue& value) { return value.isInt() ? value.toInt() == 1 : value.isDouble() && value.toDouble() == 1.0; }
+inline bool is_one(const c10::IValue& value) {
+  return value.isInt() ? value.toInt() == 1 : value.isDouble() && value.toDouble() == 1.0;
+}
 
 // One operand per element, or one for all, or a row for all rows.
 template <class F>

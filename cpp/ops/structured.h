@@ -31,10 +31,12 @@ class Planned final : public S {
     for (at::Tensor& output : outputs_) Borrow::destroyBorrow(output);
   }
 
-  void set_output_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
+  void set_output_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides,
+                          at::TensorOptions options) override {
     place(i, sizes, strides, options);
   }
-  void set_output_raw_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides, at::TensorOptions options) override {
+  void set_output_raw_strided(int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides,
+                              at::TensorOptions options) override {
     place(i, sizes, strides, options);
   }
   // The reference stays the same when the result is made: some metas take it before.
@@ -102,7 +104,8 @@ template <class S, size_t Number = kNoNumber>
 void structured(const Call& call) {
   using Meta = Signature<decltype(&S::meta)>;
   with_arguments<typename Meta::Arguments, Number>(
-      call, [&](const auto&... arguments) { run_structured<S>(call, arguments...); }, std::make_index_sequence<Meta::count>());
+      call, [&](const auto&... arguments) { run_structured<S>(call, arguments...); },
+      std::make_index_sequence<Meta::count>());
 }
 
 // An in-place operator by at::cpu::name_(): changes argument 0 and returns it.

@@ -11,7 +11,8 @@ namespace stator {
 // by a transform, nor undefined. Keys that every tensor may have do not count: autograd's are inert in inference mode, and autocast, which
 // acts on the thread that enables it, is written out in the graphs of models.
 inline bool is_plain(const at::Tensor& tensor) {
-  constexpr c10::DispatchKeySet inert = c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset;
+  constexpr c10::DispatchKeySet inert =
+      c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset;
   return tensor.key_set() - inert == c10::DispatchKeySet(c10::DispatchKey::CPU);
 }
 

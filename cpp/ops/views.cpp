@@ -23,7 +23,8 @@ namespace {
 
 // Sizes, strides and offset of the argument, to be changed into those of the view.
 struct Shape {
-  explicit Shape(const at::Tensor& self) : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
+  explicit Shape(const at::Tensor& self)
+      : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
   at::DimVector sizes;
   at::DimVector strides;
   int64_t offset;
@@ -189,7 +190,9 @@ bool expand_to(Shape& shape, at::IntArrayRef wanted) {
 
 bool expand(const Call& call, Shape& shape) { return expand_to(shape, call.in(1).toDimVector()); }
 
-bool expand_as(const Call& call, Shape& shape) { return is_plain(call.in(1)) && expand_to(shape, call.tensor(1).sizes()); }
+bool expand_as(const Call& call, Shape& shape) {
+  return is_plain(call.in(1)) && expand_to(shape, call.tensor(1).sizes());
+}
 
 bool view_to(const Call& call, Shape& shape, at::IntArrayRef wanted) {
   at::DimVector sizes = at::infer_size_dv(wanted, call.tensor(0).numel());
@@ -202,7 +205,9 @@ bool view_to(const Call& call, Shape& shape, at::IntArrayRef wanted) {
 
 bool view_sizes(const Call& call, Shape& shape) { return view_to(call, shape, call.in(1).toDimVector()); }
 
-bool view_as(const Call& call, Shape& shape) { return is_plain(call.in(1)) && view_to(call, shape, call.tensor(1).sizes()); }
+bool view_as(const Call& call, Shape& shape) {
+  return is_plain(call.in(1)) && view_to(call, shape, call.tensor(1).sizes());
+}
 
 void unbind(const Call& call) {
   const at::Tensor& self = call.tensor(0);
@@ -214,7 +219,8 @@ void unbind(const Call& call) {
   first.remove(dim);
   c10::List<at::Tensor> pieces;
   pieces.reserve(count);
-  for (int64_t i = 0; i < count; ++i) pieces.push_back(make_view(self, first.sizes, first.strides, first.offset + i * stride));
+  for (int64_t i = 0; i < count; ++i)
+    pieces.push_back(make_view(self, first.sizes, first.strides, first.offset + i * stride));
   call.out() = std::move(pieces);
 }
 

@@ -19,7 +19,10 @@ bool may_not_end(const Node& loop) {
 class Liveness {
  public:
   explicit Liveness(const Graph& graph)
-      : aliases_(graph), values_(graph.value_count()), locations_(aliases_.locations().size()), writers_(aliases_.locations().size()) {
+      : aliases_(graph),
+        values_(graph.value_count()),
+        locations_(aliases_.locations().size()),
+        writers_(aliases_.locations().size()) {
     for_each_node(graph.root(), [&](const Node* node) {
       bool root = has_side_effects(*node) || (node->opcode == Opcode::kLoop && may_not_end(*node));
       for (LocationId location : written_locations(*node, aliases_)) {

@@ -66,7 +66,8 @@ bool writes(const c10::AliasInfo& info) {
 
 bool writes_argument(const Operator& op) {
   const auto& arguments = op.schema.arguments();
-  return std::any_of(arguments.begin(), arguments.end(), [](const c10::Argument& a) { return a.alias_info() && writes(*a.alias_info()); });
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const c10::Argument& a) { return a.alias_info() && writes(*a.alias_info()); });
 }
 
 bool is_off(const Node& node, std::string_view flag) { return is_constant_bool(argument(node, flag), false); }
@@ -127,7 +128,9 @@ bool has_side_effects(const Node& node) {
   }
   const Operator& op = *node.op;
   if (among(kActing, op.name) || is_random(node) || writes_statistics(node) || is_opaque(op)) return true;
-  if (in_namespace(op, "profiler::") || in_namespace(op, "c10d::") || in_namespace(op, "_c10d") || in_namespace(op, "cuda::")) return true;
+  if (in_namespace(op, "profiler::") || in_namespace(op, "c10d::") || in_namespace(op, "_c10d") ||
+      in_namespace(op, "cuda::"))
+    return true;
   if (touches_handles(op)) return true;
   return op.schema.returns().empty() && !op.schema.is_varret() && !writes_argument(op);
 }
@@ -194,7 +197,8 @@ Immutability::Immutability(const Graph& graph, const Aliases& aliases)
           for (const Value* input : node->inputs) expose(aliases.reach(input));
         }
         bool by_identity = node->op->name == "aten::__is__" || node->op->name == "aten::__isnot__";
-        if (by_identity && node->input(0)->type->kind() != c10::TypeKind::NoneType && node->input(1)->type->kind() != c10::TypeKind::NoneType) {
+        if (by_identity && node->input(0)->type->kind() != c10::TypeKind::NoneType &&
+            node->input(1)->type->kind() != c10::TypeKind::NoneType) {
           for (const Value* input : node->inputs) expose(aliases.points_to(input));
         }
         return;

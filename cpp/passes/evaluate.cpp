@@ -38,14 +38,16 @@ bool each_tensor(const c10::IValue& value, F&& f) {
     }
     return true;
   }
-  return value.isNone() || value.isBool() || value.isInt() || value.isDouble() || value.isComplexDouble() || value.isString() || value.isDevice();
+  return value.isNone() || value.isBool() || value.isInt() || value.isDouble() || value.isComplexDouble() ||
+         value.isString() || value.isDevice();
 }
 
 class Storages {
  public:
   bool add(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage() || !tensor.device().is_cpu()) return false;
-    if (seen_.insert(tensor.storage().unsafeGetStorageImpl()).second) bytes_ += static_cast<int64_t>(tensor.storage().nbytes());
+    if (seen_.insert(tensor.storage().unsafeGetStorageImpl()).second)
+      bytes_ += static_cast<int64_t>(tensor.storage().nbytes());
     return true;
   }
   int64_t bytes() const { return bytes_; }
@@ -61,7 +63,9 @@ constexpr std::array<std::string_view, 8> kExtents{"start", "end", "steps", "n",
 // How many elements the arguments may ask for: no tensor is made only to find it too large.
 double elements_asked_for(const Node& node, bool has_tensors) {
   if (node.opcode != Opcode::kOperator) return 0;
-  const auto makes_objects = [](const Value* v) { return v->is_tensor() || v->type->kind() == c10::TypeKind::ListType; };
+  const auto makes_objects = [](const Value* v) {
+    return v->is_tensor() || v->type->kind() == c10::TypeKind::ListType;
+  };
   if (std::none_of(node.outputs.begin(), node.outputs.end(), makes_objects)) return 0;
   double most = 1, extents = 1;
   const auto& arguments = node.op->schema.arguments();
@@ -98,7 +102,8 @@ c10::IValue list_of(const c10::TypePtr& element, const std::vector<c10::IValue>&
 }
 
 std::vector<c10::IValue> take_apart(const c10::IValue& container, size_t count) {
-  std::vector<c10::IValue> out = container.isTuple() ? container.toTupleRef().elements().vec() : container.toListRef().vec();
+  std::vector<c10::IValue> out =
+      container.isTuple() ? container.toTupleRef().elements().vec() : container.toListRef().vec();
   require(out.size() == count);
   return out;
 }
@@ -125,7 +130,8 @@ std::vector<at::Tensor> tensors(const std::vector<c10::IValue>& inputs) {
 
 bool is_instance(const Node& node, const c10::IValue& value) {
   const auto type = value.type();
-  return std::any_of(node.types.begin(), node.types.end(), [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); });
+  return std::any_of(node.types.begin(), node.types.end(),
+                     [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); });
 }
 
 std::vector<c10::IValue> call(const Node& node, std::vector<c10::IValue> inputs) {
@@ -175,7 +181,8 @@ std::optional<std::vector<c10::IValue>> evaluate(const Node& node) {
     inputs.push_back(*constant);
   }
   const int64_t allowed = storages.bytes() + kLargestGrowth;
-  if (elements_asked_for(node, has_tensors) * static_cast<double>(element_size) > static_cast<double>(allowed)) return std::nullopt;
+  if (elements_asked_for(node, has_tensors) * static_cast<double>(element_size) > static_cast<double>(allowed))
+    return std::nullopt;
 
   try {
     c10::InferenceMode inference;

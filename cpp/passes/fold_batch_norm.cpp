@@ -20,7 +20,9 @@ constexpr std::array<std::string_view, 8> kConvolutions{
 };
 
 // These insist on a batch dimension, and may be transposed.
-bool is_general(const Node& conv) { return conv.op->name == "aten::_convolution" || conv.op->name == "aten::convolution"; }
+bool is_general(const Node& conv) {
+  return conv.op->name == "aten::_convolution" || conv.op->name == "aten::convolution";
+}
 
 bool is_convolution(const Node* node) {
   if (!node || node->opcode != Opcode::kOperator) return false;
@@ -31,7 +33,8 @@ bool is_convolution(const Node* node) {
 // Questions whose answers batch_norm does not change.
 bool asks_for_metadata(const Use& use) {
   if (!use.user || use.user->opcode != Opcode::kOperator) return false;
-  static constexpr std::array<std::string_view, 6> kQuestions{"aten::dim", "aten::size", "aten::len", "prim::dtype", "prim::device", "aten::is_floating_point"};
+  static constexpr std::array<std::string_view, 6> kQuestions{"aten::dim",   "aten::size",   "aten::len",
+                                                              "prim::dtype", "prim::device", "aten::is_floating_point"};
   return std::find(kQuestions.begin(), kQuestions.end(), use.user->op->name) != kQuestions.end();
 }
 
@@ -69,7 +72,8 @@ class Folder {
 
   bool read_by(const Value* value, const Node* norm) const {
     if (!immutability_.holds(value)) return false;
-    return std::all_of(value->uses.begin(), value->uses.end(), [&](const Use& use) { return (use.user == norm && use.index == 0) || asks_for_metadata(use); });
+    return std::all_of(value->uses.begin(), value->uses.end(),
+                       [&](const Use& use) { return (use.user == norm && use.index == 0) || asks_for_metadata(use); });
   }
 
   // A constant tensor that nothing writes; undefined if the argument is a constant None.
@@ -87,12 +91,14 @@ class Folder {
     auto mean = parameter(norm, "running_mean"), variance = parameter(norm, "running_var");
     auto scale = parameter(norm, "weight"), shift = parameter(norm, "bias");
     const c10::IValue* epsilon = constant_argument(norm, "eps");
-    if (!weight || !bias || !mean || !variance || !scale || !shift || !epsilon || !epsilon->isDouble()) return std::nullopt;
+    if (!weight || !bias || !mean || !variance || !scale || !shift || !epsilon || !epsilon->isDouble())
+      return std::nullopt;
     if (!weight->defined() || !mean->defined() || !variance->defined()) return std::nullopt;
     const auto dtype = weight->scalar_type();
     if (dtype != at::kFloat && dtype != at::kDouble) return std::nullopt;
     for (const auto& tensor : {*bias, *mean, *variance, *scale, *shift}) {
-      if (tensor.defined() && (tensor.scalar_type() != dtype || tensor.dim() != 1 || tensor.size(0) != weight->size(0))) return std::nullopt;
+      if (tensor.defined() && (tensor.scalar_type() != dtype || tensor.dim() != 1 || tensor.size(0) != weight->size(0)))
+        return std::nullopt;
     }
 
     c10::InferenceMode inference;
@@ -124,7 +130,8 @@ class Folder {
     Value* output_padding = graph_.constant(c10::List<int64_t>(std::vector<int64_t>(rank, 0)));
     graph_.remove_inputs(conv);
     conv->op = find_operator("aten::convolution", "");
-    for (Value* value : {input, weight, bias, stride, padding, dilation, transposed, output_padding, groups}) graph_.add_input(conv, value);
+    for (Value* value : {input, weight, bias, stride, padding, dilation, transposed, output_padding, groups})
+      graph_.add_input(conv, value);
     return conv;
   }
 

@@ -29,7 +29,8 @@ bool is_exact(const c10::TypePtr& type) {
 
 std::optional<bool> decided_by_type(const Node& node) {
   const c10::TypePtr& type = node.input()->type;
-  bool fits = std::any_of(node.types.begin(), node.types.end(), [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); });
+  bool fits =
+      std::any_of(node.types.begin(), node.types.end(), [&](const c10::TypePtr& t) { return type->isSubtypeOf(*t); });
   if (fits) return true;
   if (is_exact(type)) return false;
   return std::nullopt;
@@ -135,7 +136,9 @@ class Folder {
       if (auto decided = decided_by_type(*node)) return become(node, {*decided});
     }
     if (!std::all_of(node->inputs.begin(), node->inputs.end(), constant)) return;
-    if (!std::all_of(node->inputs.begin(), node->inputs.end(), holds) || !std::all_of(node->outputs.begin(), node->outputs.end(), holds)) return;
+    if (!std::all_of(node->inputs.begin(), node->inputs.end(), holds) ||
+        !std::all_of(node->outputs.begin(), node->outputs.end(), holds))
+      return;
     if (auto results = evaluate(*node)) become(node, std::move(*results));
   }
 

@@ -6,7 +6,9 @@
 namespace stator {
 namespace {
 
-const Node* maker(const Value* value, Opcode opcode) { return value->node && value->node->opcode == opcode ? value->node : nullptr; }
+const Node* maker(const Value* value, Opcode opcode) {
+  return value->node && value->node->opcode == opcode ? value->node : nullptr;
+}
 
 bool forward(Graph& graph, Node* node, size_t output, Value* element) {
   if (node->output(output)->uses.empty()) return false;

@@ -44,7 +44,9 @@ void join_shared_storage(const std::vector<StateSlot>& slots, Groups& groups) {
 }
 
 bool holds_object(const c10::TypePtr& type) {
-  if (type->kind() == c10::TypeKind::ClassType || type->kind() == c10::TypeKind::InterfaceType || type->kind() == c10::TypeKind::AnyType) return true;
+  if (type->kind() == c10::TypeKind::ClassType || type->kind() == c10::TypeKind::InterfaceType ||
+      type->kind() == c10::TypeKind::AnyType)
+    return true;
   auto inner = type->containedTypes();
   return std::any_of(inner.begin(), inner.end(), holds_object);
 }

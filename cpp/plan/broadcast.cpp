@@ -11,7 +11,9 @@ struct Loop {
   std::array<int64_t, 2> steps;
 
   // The next dimension outwards goes on where this loop ends, for both inputs.
-  bool continued_by(const std::array<int64_t, 2>& next) const { return next[0] == steps[0] * size && next[1] == steps[1] * size; }
+  bool continued_by(const std::array<int64_t, 2>& next) const {
+    return next[0] == steps[0] * size && next[1] == steps[1] * size;
+  }
 };
 
 }  // namespace

@@ -16,14 +16,15 @@ bool owns_nothing(const c10::TypePtr& type) {
 }
 
 bool is_jump(InstructionKind kind) {
-  return kind == InstructionKind::kJump || kind == InstructionKind::kJumpIfFalse || kind == InstructionKind::kLoopStart ||
-         kind == InstructionKind::kLoopNext || kind == InstructionKind::kRaise;
+  return kind == InstructionKind::kJump || kind == InstructionKind::kJumpIfFalse ||
+         kind == InstructionKind::kLoopStart || kind == InstructionKind::kLoopNext || kind == InstructionKind::kRaise;
 }
 
 // Lays the blocks of a graph out as instructions.
 class Builder {
  public:
-  Builder(const Graph& graph, PlannerKind planner) : graph_(graph), aliases_(graph), order_(graph), lifetimes_(graph, aliases_, order_), planner_(planner) {}
+  Builder(const Graph& graph, PlannerKind planner)
+      : graph_(graph), aliases_(graph), order_(graph), lifetimes_(graph, aliases_, order_), planner_(planner) {}
 
   std::unique_ptr<Plan> build() {
     plan_->graph = &graph_;
@@ -81,7 +82,8 @@ class Builder {
     return it->second;
   }
 
-  Instruction& emit(InstructionKind kind, const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs, int32_t node) {
+  Instruction& emit(InstructionKind kind, const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs,
+                    int32_t node) {
     Instruction& instruction = plan_->code.emplace_back();
     instruction.kind = kind;
     instruction.operands = static_cast<int32_t>(plan_->operands.size());
@@ -171,10 +173,13 @@ class Builder {
         return;
       case Opcode::kCallMethod:
         emit(InstructionKind::kCallMethod, slots(node.inputs), slots(node.outputs),
-             add_node(node, {nullptr, nullptr, ImplKind::kFallback, "a method of an object that is only known at run time"}, false, depth));
+             add_node(node,
+                      {nullptr, nullptr, ImplKind::kFallback, "a method of an object that is only known at run time"},
+                      false, depth));
         return;
       case Opcode::kLoadState:
-        emit(InstructionKind::kLoadState, {}, slots(node.outputs), add_node(node, {}, true, depth)).index = static_cast<int32_t>(node.index);
+        emit(InstructionKind::kLoadState, {}, slots(node.outputs), add_node(node, {}, true, depth)).index =
+            static_cast<int32_t>(node.index);
         return;
       case Opcode::kStoreState:
         return emit_store(node, depth);
@@ -229,7 +234,9 @@ class Builder {
       const Value* value = block.results[i];
       bool own = value->node && value->node->owner == &block && value->node->opcode != Opcode::kConstant;
       bool same_slot = std::find(to.begin(), to.end(), slot(value)) != to.end();
-      if (own && !same_slot && !owns_nothing(value->type) && std::find(handed.begin(), handed.end(), value) == handed.end()) handed.push_back(value);
+      if (own && !same_slot && !owns_nothing(value->type) &&
+          std::find(handed.begin(), handed.end(), value) == handed.end())
+        handed.push_back(value);
     }
     drop(handed);
   }
@@ -278,7 +285,8 @@ class Builder {
     std::vector<const Value*> handed;
     for (const Value* value : body.results) {
       bool own = value->node && value->node->owner == &body && value->node->opcode != Opcode::kConstant;
-      if (own && !owns_nothing(value->type) && std::find(handed.begin(), handed.end(), value) == handed.end()) handed.push_back(value);
+      if (own && !owns_nothing(value->type) && std::find(handed.begin(), handed.end(), value) == handed.end())
+        handed.push_back(value);
     }
     drop(handed);
   }
@@ -295,7 +303,8 @@ class Builder {
       plan_->leaves.push_back(found == planned_.end() ? -1 : found->second);
     } else if (const auto* tuple = type->castRaw<c10::TupleType>()) {
       bool made_here = value && value->node && value->node->opcode == Opcode::kTupleConstruct;
-      for (size_t i = 0; i < tuple->elements().size(); ++i) collect_leaves(made_here ? value->node->input(i) : nullptr, tuple->elements()[i]);
+      for (size_t i = 0; i < tuple->elements().size(); ++i)
+        collect_leaves(made_here ? value->node->input(i) : nullptr, tuple->elements()[i]);
     } else if (may_alias(type)) {
       plan_->fixed_structure = false;
     }
@@ -315,7 +324,8 @@ class Builder {
         tensor.index = tensor.group = arena_count++;
       }
     }
-    auto groups = planner_ == PlannerKind::kStandard ? assign_storage_groups(workspace) : assign_own_groups(workspace.size());
+    auto groups =
+        planner_ == PlannerKind::kStandard ? assign_storage_groups(workspace) : assign_own_groups(workspace.size());
     for (size_t i = 0; i < groups.size(); ++i) plan_->tensors[workspace_tensors[i]].group = groups[i];
     plan_->observed = std::make_unique<std::atomic<int64_t>[]>(plan_->tensors.size());
   }
@@ -365,6 +375,8 @@ ArenaLayout Plan::layout(Place place, std::vector<int64_t>* capacities) const {
   return layout_groups(groups, bytes, capacities);
 }
 
-std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner) { return Builder(graph, planner).build(); }
+std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner) {
+  return Builder(graph, planner).build();
+}
 
 }  // namespace stator

@@ -34,16 +34,16 @@ enum class InstructionKind : uint8_t {
 
 struct Instruction {
   InstructionKind kind = InstructionKind::kCall;
-  OpFunction run = nullptr;          // kCall
-  const void* data = nullptr;        // kCall: what the implementation prepared
-  int32_t operands = 0;              // in Plan::operands: slots of the inputs, then of the outputs
+  OpFunction run = nullptr;    // kCall
+  const void* data = nullptr;  // kCall: what the implementation prepared
+  int32_t operands = 0;        // in Plan::operands: slots of the inputs, then of the outputs
   int32_t input_count = 0;
   int32_t output_count = 0;
-  int32_t target = 0;                // jumps
-  int32_t index = 0;                 // kLoadState, kStoreState: slot of state; kBound: the bound call
-  int32_t drops = 0;                 // in Plan::drops: slots to clear when the instruction is done
+  int32_t target = 0;  // jumps
+  int32_t index = 0;   // kLoadState, kStoreState: slot of state; kBound: the bound call
+  int32_t drops = 0;   // in Plan::drops: slots to clear when the instruction is done
   int32_t drop_count = 0;
-  int32_t node = -1;                 // in Plan::nodes
+  int32_t node = -1;  // in Plan::nodes
 };
 
 // What `stator plan` and errors say about a node.
@@ -66,7 +66,7 @@ struct PlannedTensor {
   int32_t slot = 0;
   int32_t index = 0;  // among the tensors of its place
   Lifetime lifetime;
-  int32_t group = 0;  // within its place
+  int32_t group = 0;     // within its place
   bool written = false;  // some operator may change it, its shape included, after it was made
 };
 
@@ -77,13 +77,13 @@ struct Plan {
   std::vector<int32_t> operands;
   std::vector<int32_t> drops;
   std::vector<PlanNode> nodes;
-  std::vector<c10::IValue> constants;     // slots 0 ..
-  int32_t first_input = 0;                // slot of the first input
+  std::vector<c10::IValue> constants;  // slots 0 ..
+  int32_t first_input = 0;             // slot of the first input
   int32_t input_count = 0;
   int32_t slot_count = 0;
-  std::vector<int32_t> outputs;           // slots of the method's results (TorchScript: one)
-  std::vector<int32_t> leaves;            // per tensor of the result, depth first: index into tensors, -1 if not planned
-  bool fixed_structure = true;            // false: how many tensors the result holds depends on the run, `leaves` is empty
+  std::vector<int32_t> outputs;  // slots of the method's results (TorchScript: one)
+  std::vector<int32_t> leaves;   // per tensor of the result, depth first: index into tensors, -1 if not planned
+  bool fixed_structure = true;   // false: how many tensors the result holds depends on the run, `leaves` is empty
   std::vector<PlannedTensor> tensors;
   std::vector<int32_t> buffer_of_operand;  // parallel to operands: index into tensors, -1 if not planned
   std::vector<int32_t> transient_slots;    // cleared after every run: all but constants and planned tensors

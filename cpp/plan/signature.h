@@ -18,7 +18,9 @@ struct RunValues {
   std::span<const int32_t> state_read;  // indices into `state`
 
   size_t size() const { return inputs.size() + state_read.size(); }
-  const c10::IValue& operator[](size_t i) const { return i < inputs.size() ? inputs[i] : state[state_read[i - inputs.size()]]; }
+  const c10::IValue& operator[](size_t i) const {
+    return i < inputs.size() ? inputs[i] : state[state_read[i - inputs.size()]];
+  }
 };
 
 struct SignatureEntry {

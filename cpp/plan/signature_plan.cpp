@@ -8,7 +8,9 @@ namespace {
 class Builder {
  public:
   Builder(const Plan& dynamic, InputSignature signature, const Observation& observation)
-      : dynamic_(dynamic), observation_(observation), plan_(std::make_shared<SignaturePlan>(SignaturePlan{&dynamic, std::move(signature), dynamic.code, {}})) {}
+      : dynamic_(dynamic),
+        observation_(observation),
+        plan_(std::make_shared<SignaturePlan>(SignaturePlan{&dynamic, std::move(signature), dynamic.code, {}})) {}
 
   std::shared_ptr<SignaturePlan> build() {
     learn_constants();
@@ -110,7 +112,8 @@ class Builder {
 
 }  // namespace
 
-std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature, const Observation& observation) {
+std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature,
+                                                   const Observation& observation) {
   return Builder(dynamic, std::move(signature), observation).build();
 }
 

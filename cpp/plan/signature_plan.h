@@ -25,6 +25,7 @@ struct SignaturePlan {
 };
 
 // `observation` watched a whole run on this signature. Room for the bound results is made in the dynamic plan's layout.
-std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature, const Observation& observation);
+std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature,
+                                                   const Observation& observation);
 
 }  // namespace stator

@@ -13,16 +13,21 @@ Lease::~Lease() {
   if (contents_) contents_->leases.fetch_sub(1, std::memory_order_release);
 }
 
-Arena::Arena(std::shared_ptr<StaticModule> module) : contents_(std::make_shared<ArenaContents>()) { contents_->module = std::move(module); }
+Arena::Arena(std::shared_ptr<StaticModule> module) : contents_(std::make_shared<ArenaContents>()) {
+  contents_->module = std::move(module);
+}
 
 const std::vector<at::Tensor>& Arena::outputs() const {
-  if (state_.load(std::memory_order_acquire) == kRunning) throw Error(ErrorCode::kBusy, "a run into the arena is under way");
+  if (state_.load(std::memory_order_acquire) == kRunning)
+    throw Error(ErrorCode::kBusy, "a run into the arena is under way");
   return contents_->outputs;
 }
 
 const c10::IValue& Arena::result() const {
-  if (state_.load(std::memory_order_acquire) == kRunning) throw Error(ErrorCode::kBusy, "a run into the arena is under way");
-  if (!filled()) throw Error(ErrorCode::kInvalidArgument, "the arena is empty: no run has filled it since it was made or reset");
+  if (state_.load(std::memory_order_acquire) == kRunning)
+    throw Error(ErrorCode::kBusy, "a run into the arena is under way");
+  if (!filled())
+    throw Error(ErrorCode::kInvalidArgument, "the arena is empty: no run has filled it since it was made or reset");
   return contents_->result;
 }
 

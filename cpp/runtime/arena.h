@@ -19,13 +19,13 @@ namespace stator {
 
 struct ArenaContents {
   MemoryBlock block;
-  const Plan* plan = nullptr;           // whose outputs `buffers` are laid out for
-  int64_t version = -1;                 // of the plan's observed sizes, when they were
-  std::vector<PlannedBuffer> buffers;   // one per tensor that the plan places in an arena
+  const Plan* plan = nullptr;              // whose outputs `buffers` are laid out for
+  int64_t version = -1;                    // of the plan's observed sizes, when they were
+  std::vector<PlannedBuffer> buffers;      // one per tensor that the plan places in an arena
   std::vector<const PlannedBuffer*> lent;  // the caller's memory that outputs of this run were placed in
-  std::shared_ptr<StaticModule> module;  // owns the plan
+  std::shared_ptr<StaticModule> module;    // owns the plan
   c10::IValue result;
-  std::vector<at::Tensor> outputs;      // the result's tensors, depth first
+  std::vector<at::Tensor> outputs;  // the result's tensors, depth first
   std::atomic<int64_t> leases{0};
 };
 

@@ -2,8 +2,10 @@
 
 namespace stator {
 
-BoundFrame::BoundFrame(std::shared_ptr<const SignaturePlan> plan, Frame& frame) : plan_(std::move(plan)), frame_(frame), calls_(plan_->calls.size()) {
-  std::vector<PlannedBuffer* const*> buffers(frame.plan().tensors.size());  // by planned tensor, where the frame keeps its place
+BoundFrame::BoundFrame(std::shared_ptr<const SignaturePlan> plan, Frame& frame)
+    : plan_(std::move(plan)), frame_(frame), calls_(plan_->calls.size()) {
+  std::vector<PlannedBuffer* const*> buffers(
+      frame.plan().tensors.size());  // by planned tensor, where the frame keeps its place
   for (const Instruction& instruction : plan_->code) {
     if (instruction.kind != InstructionKind::kBound) continue;
     ReadyCall& ready = calls_[instruction.index];
@@ -37,7 +39,8 @@ void BoundFrame::resolve(const BoundCall& call, ReadyCall& ready, const std::vec
   }
 }
 
-void BoundFrame::add_planned(const ValueDescriptor& value, PlannedBuffer* const* buffer, const void** input, void** output) {
+void BoundFrame::add_planned(const ValueDescriptor& value, PlannedBuffer* const* buffer, const void** input,
+                             void** output) {
   const bool workspace = frame_.plan().tensors[value.index].place == Place::kWorkspace;
   (workspace ? workspace_addresses_ : arena_addresses_).push_back({buffer, value.meta.bytes(), input, output});
 }

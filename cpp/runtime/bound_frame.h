@@ -33,7 +33,7 @@ class BoundFrame {
   struct PlannedAddress {
     PlannedBuffer* const* buffer;  // in the frame, which places it
     int64_t bytes;
-    const void** input;            // where to write it: one of these
+    const void** input;  // where to write it: one of these
     void** output;
   };
   struct InputAddress {

@@ -60,7 +60,8 @@ void move_slots(Frame& frame, const Instruction& instruction) {
 
 [[noreturn]] void raise(const Frame& frame, const Instruction& instruction) {
   const c10::IValue& message = *frame.operands(instruction)[0];
-  throw Error(ErrorCode::kModelError, message.isString() ? message.toStringRef() : describe(message), place_of(frame, instruction));
+  throw Error(ErrorCode::kModelError, message.isString() ? message.toStringRef() : describe(message),
+              place_of(frame, instruction));
 }
 
 void call_method(Frame& frame, const Instruction& instruction) {
@@ -70,7 +71,8 @@ void call_method(Frame& frame, const Instruction& instruction) {
   torch::jit::Stack stack;
   for (int32_t i = 0; i < instruction.input_count; ++i) stack.push_back(*operands[i]);
   object->type()->getMethod(name).run(stack);
-  if (instruction.output_count > 0) *operands[instruction.input_count] = stack.empty() ? c10::IValue() : std::move(stack.back());
+  if (instruction.output_count > 0)
+    *operands[instruction.input_count] = stack.empty() ? c10::IValue() : std::move(stack.back());
 }
 
 bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
@@ -142,7 +144,8 @@ void execute(Frame& frame, State& state, const std::vector<Instruction>& first_c
           }
           break;
       }
-      for (int32_t i = 0; i < instruction.drop_count; ++i) frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();
+      for (int32_t i = 0; i < instruction.drop_count; ++i)
+        frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();
       ++pc;
     }
   } catch (Error& error) {

@@ -2,7 +2,11 @@
 
 namespace stator {
 
-Frame::Frame(const Plan& plan) : plan_(plan), slots_(plan.slot_count), operands_(plan.operands.size()), buffer_of_operand_(plan.operands.size(), nullptr) {
+Frame::Frame(const Plan& plan)
+    : plan_(plan),
+      slots_(plan.slot_count),
+      operands_(plan.operands.size()),
+      buffer_of_operand_(plan.operands.size(), nullptr) {
   for (size_t i = 0; i < plan.constants.size(); ++i) slots_[i] = plan.constants[i];
   for (size_t i = 0; i < plan.operands.size(); ++i) operands_[i] = &slots_[plan.operands[i]];
   size_t count = 0;

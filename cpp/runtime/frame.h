@@ -22,9 +22,13 @@ class Frame {
   const Plan& plan() const { return plan_; }
   c10::IValue& slot(int32_t index) { return slots_[index]; }
   c10::IValue& input(int32_t index) { return slots_[plan_.first_input + index]; }
-  std::span<const c10::IValue> inputs() const { return std::span(slots_).subspan(plan_.first_input, plan_.input_count); }
+  std::span<const c10::IValue> inputs() const {
+    return std::span(slots_).subspan(plan_.first_input, plan_.input_count);
+  }
   c10::IValue* const* operands(const Instruction& instruction) const { return operands_.data() + instruction.operands; }
-  PlannedBuffer* const* buffers(const Instruction& instruction) const { return buffer_of_operand_.data() + instruction.operands; }
+  PlannedBuffer* const* buffers(const Instruction& instruction) const {
+    return buffer_of_operand_.data() + instruction.operands;
+  }
 
   // Before a run. `workspace` is shared by all frames of a runtime; the outputs go to `arena`, or where `output` says for a tensor
   // of the result (NULL: no such).

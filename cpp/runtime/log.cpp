@@ -40,7 +40,8 @@ void set_log(LogCallback callback, void* context, int32_t level) {
 
 void log(LogLevel level, const std::string& message) {
   auto to = sink();  // called without the lock: the callback may set another
-  if (to && static_cast<int32_t>(level) >= to->level) to->callback(to->context, static_cast<int32_t>(level), message.c_str());
+  if (to && static_cast<int32_t>(level) >= to->level)
+    to->callback(to->context, static_cast<int32_t>(level), message.c_str());
 }
 
 WarningsToLog::WarningsToLog() : guard_(log_warnings()) {}

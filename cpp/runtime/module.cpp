@@ -9,7 +9,8 @@
 
 namespace stator {
 
-StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index) : method_(std::move(method)), index_(index) {
+StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index)
+    : method_(std::move(method)), index_(index) {
   if (!method_.graph) return;
   optimize(*method_.graph);
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
@@ -30,11 +31,14 @@ void StaticMethod::declare(const std::vector<TensorSpec>& specs) {
   specs_.resize(method_.parameters.size());
   declared_.assign(method_.parameters.size(), false);
   for (const TensorSpec& spec : specs) {
-    auto it = std::find_if(method_.parameters.begin(), method_.parameters.end(), [&](const Parameter& p) { return p.name == spec.name; });
+    auto it = std::find_if(method_.parameters.begin(), method_.parameters.end(),
+                           [&](const Parameter& p) { return p.name == spec.name; });
     if (it == method_.parameters.end()) {
       std::string known;
-      for (const Parameter& parameter : method_.parameters) known += (known.empty() ? "\"" : ", \"") + parameter.name + "\"";
-      throw Error(ErrorCode::kInvalidArgument, "option \"signature\": method \"" + name() + "\" has no input \"" + spec.name + "\"; it has " + known);
+      for (const Parameter& parameter : method_.parameters)
+        known += (known.empty() ? "\"" : ", \"") + parameter.name + "\"";
+      throw Error(ErrorCode::kInvalidArgument, "option \"signature\": method \"" + name() + "\" has no input \"" +
+                                                   spec.name + "\"; it has " + known);
     }
     auto at = it - method_.parameters.begin();
     specs_[at] = spec;
@@ -49,12 +53,15 @@ StaticModule::StaticModule(Program program, const ModuleOptions& options) {
   state_slots_ = std::move(program.slots);
   keep_alive_ = std::move(program.keep_alive);
   for (Method& method : program.methods) {
-    methods_.push_back(std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size())));
+    methods_.push_back(
+        std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size())));
   }
   if (!options.signature.empty()) {
     auto specs = parse_signature(options.signature);
-    auto it = std::find_if(methods_.begin(), methods_.end(), [](const auto& method) { return method->name() == "forward"; });
-    if (it == methods_.end()) throw Error(ErrorCode::kInvalidArgument, "option \"signature\": the module has no method \"forward\"");
+    auto it =
+        std::find_if(methods_.begin(), methods_.end(), [](const auto& method) { return method->name() == "forward"; });
+    if (it == methods_.end())
+      throw Error(ErrorCode::kInvalidArgument, "option \"signature\": the module has no method \"forward\"");
     (*it)->declare(specs);
   }
 }

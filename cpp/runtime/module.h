@@ -36,10 +36,14 @@ class StaticMethod {
   const Graph& graph() const;
   // NULL if the method has only the dynamic plan.
   SignatureCache* signatures() const { return signatures_.get(); }
-  const TensorSpec* spec(int32_t input) const { return input < static_cast<int32_t>(specs_.size()) && declared_[input] ? &specs_[input] : nullptr; }
+  const TensorSpec* spec(int32_t input) const {
+    return input < static_cast<int32_t>(specs_.size()) && declared_[input] ? &specs_[input] : nullptr;
+  }
   void declare(const std::vector<TensorSpec>& specs);
   bool writes_input(int32_t input) const { return plan_ && plan_->writes_input[input]; }
-  int32_t output_count() const { return plan_ && plan_->fixed_structure ? static_cast<int32_t>(plan_->leaves.size()) : -1; }
+  int32_t output_count() const {
+    return plan_ && plan_->fixed_structure ? static_cast<int32_t>(plan_->leaves.size()) : -1;
+  }
 
  private:
   Method method_;

@@ -14,7 +14,7 @@ struct ModuleOptions {
   bool map_weights = false;
   bool signature_plans = false;
   PlannerKind planner = PlannerKind::kStandard;
-  std::string signature;  // "" or as signature.h parses it
+  std::string signature = {};  // "" or as signature.h parses it
 };
 
 struct RuntimeOptions {

@@ -17,7 +17,9 @@ namespace {
 
 // The arena's, or the caller's where an output is bound: its buffer holds the tensor for the next run.
 bool is_planned_output(const at::Tensor& tensor, const ArenaContents& arena) {
-  const auto holds = [&](const PlannedBuffer& buffer) { return buffer.tensor.unsafeGetTensorImpl() == tensor.unsafeGetTensorImpl(); };
+  const auto holds = [&](const PlannedBuffer& buffer) {
+    return buffer.tensor.unsafeGetTensorImpl() == tensor.unsafeGetTensorImpl();
+  };
   return std::any_of(arena.buffers.begin(), arena.buffers.end(), holds) ||
          std::any_of(arena.lent.begin(), arena.lent.end(), [&](const PlannedBuffer* buffer) { return holds(*buffer); });
 }
@@ -89,13 +91,16 @@ class Keeper {
 
   at::Tensor own(const at::Tensor& tensor) {
     if (tensor.layout() != at::kStrided || tensor.is_quantized() || !tensor.device().is_cpu()) {
-      throw Error(ErrorCode::kUnsupported, std::string("the method returns a tensor that is ") + (tensor.is_quantized() ? "quantized" : "not strided") +
-                                               "; only strided tensors can leave a model, convert it with to_dense() or dequantize()");
+      throw Error(ErrorCode::kUnsupported,
+                  std::string("the method returns a tensor that is ") +
+                      (tensor.is_quantized() ? "quantized" : "not strided") +
+                      "; only strided tensors can leave a model, convert it with to_dense() or dequantize()");
     }
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     bool lazy = tensor.is_conj() || tensor.is_neg();
     const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-    bool only_result = !shared_.count(impl) && tensor.use_count() == references_[impl] + (is_planned_output(tensor, arena_) ? 1 : 0) &&
+    bool only_result = !shared_.count(impl) &&
+                       tensor.use_count() == references_[impl] + (is_planned_output(tensor, arena_) ? 1 : 0) &&
                        tensor.storage().use_count() == sharers_[storage];
     bool first = taken_.insert(storage).second;
     if (only_result && first && !lazy && !in_workspace(storage->data())) return tensor;
@@ -129,7 +134,8 @@ void keep_result(c10::IValue result, const MemoryBlock& workspace, ArenaContents
   // The common case: one tensor in planned memory.
   if (result.isTensor() && result.toTensor().defined()) {
     const at::Tensor& tensor = result.toTensor();
-    if (is_planned_output(tensor, arena) && tensor.use_count() == 2 && tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg()) {
+    if (is_planned_output(tensor, arena) && tensor.use_count() == 2 && tensor.storage().use_count() == 1 &&
+        !tensor.is_conj() && !tensor.is_neg()) {
       arena.outputs.push_back(tensor);
       arena.result = std::move(result);
       return;

@@ -73,7 +73,8 @@ StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& meth
 
 c10::IValue StaticRuntime::accept(const StaticMethod& method, int32_t index, c10::IValue value) const {
   const Parameter& parameter = method.parameters()[index];
-  if (!(value.isTensor() && parameter.type->kind() == c10::TypeKind::TensorType)) value = conform(value, parameter.type, input_name(method, index));
+  if (!(value.isTensor() && parameter.type->kind() == c10::TypeKind::TensorType))
+    value = conform(value, parameter.type, input_name(method, index));
   if (value.isTensor()) {
     if (const TensorSpec* spec = method.spec(index)) check_tensor(*spec, value.toTensor(), index);
   }
@@ -84,15 +85,20 @@ void StaticRuntime::bind(const StaticMethod& method, int32_t index, c10::IValue 
   Turn turn(*this);
   MethodState& state = method_state(method);
   if (index < 0 || index >= static_cast<int32_t>(state.bound.size())) {
-    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has " + std::to_string(state.bound.size()) + " inputs, got index " + std::to_string(index));
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has " +
+                                                 std::to_string(state.bound.size()) + " inputs, got index " +
+                                                 std::to_string(index));
   }
   if (read_only && method.writes_input(index)) {
-    throw Error(ErrorCode::kInvalidArgument, input_name(method, index) + ": the method writes this input, but the memory is read-only", {"", "", "", input_name(method, index)});
+    throw Error(ErrorCode::kInvalidArgument,
+                input_name(method, index) + ": the method writes this input, but the memory is read-only",
+                {"", "", "", input_name(method, index)});
   }
   state.bound[index] = accept(method, index, std::move(value));
 }
 
-void* StaticRuntime::bind_window(const StaticMethod& method, int32_t index, at::ScalarType dtype, at::IntArrayRef shape) {
+void* StaticRuntime::bind_window(const StaticMethod& method, int32_t index, at::ScalarType dtype,
+                                 at::IntArrayRef shape) {
   at::Tensor window = at::detail::empty_cpu(shape, dtype);
   window.zero_();
   void* data = window.data_ptr();
@@ -105,9 +111,11 @@ void StaticRuntime::bind_output(const StaticMethod& method, int32_t index, at::T
   MethodState& state = method_state(method);
   int32_t count = method.output_count();
   if (index < 0 || (count >= 0 && index >= count)) {
-    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has " + std::to_string(count) + " output tensors, got index " + std::to_string(index));
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has " + std::to_string(count) +
+                                                 " output tensors, got index " + std::to_string(index));
   }
-  if (at::has_internal_overlap(memory) == at::MemOverlap::Yes) throw Error(ErrorCode::kInvalidArgument, "the output's elements share memory: strides overlap");
+  if (at::has_internal_overlap(memory) == at::MemOverlap::Yes)
+    throw Error(ErrorCode::kInvalidArgument, "the output's elements share memory: strides overlap");
   auto bound = std::make_unique<BoundOutput>();
   const Plan& plan = state.frame.plan();
   if (plan.fixed_structure && plan.leaves[index] >= 0 && memory.is_contiguous()) {
@@ -147,19 +155,23 @@ void StaticRuntime::check_aliasing(const StaticMethod& method, const std::vector
     const at::Tensor& written = inputs[i]->toTensor();
     std::string place = input_name(method, static_cast<int32_t>(i));
     if (at::has_internal_overlap(written) == at::MemOverlap::Yes) {
-      throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its elements share memory", {"", "", "", place});
+      throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its elements share memory",
+                  {"", "", "", place});
     }
     for (size_t j = 0; j < inputs.size(); ++j) {
       if (i == j || !inputs[j] || !inputs[j]->isTensor()) continue;
       if (share_memory(written, inputs[j]->toTensor())) {
-        throw Error(ErrorCode::kInvalidArgument, place + ": the method writes this input, but its memory is bound to " + input_name(method, static_cast<int32_t>(j)) + " as well",
+        throw Error(ErrorCode::kInvalidArgument,
+                    place + ": the method writes this input, but its memory is bound to " +
+                        input_name(method, static_cast<int32_t>(j)) + " as well",
                     {"", "", "", place});
       }
     }
   }
 }
 
-void StaticRuntime::set_inputs(const StaticMethod& method, MethodState& state, const std::vector<const c10::IValue*>& inputs) {
+void StaticRuntime::set_inputs(const StaticMethod& method, MethodState& state,
+                               const std::vector<const c10::IValue*>& inputs) {
   bool writes = false;
   for (size_t i = 0; i < inputs.size(); ++i) writes |= method.writes_input(static_cast<int32_t>(i));
   if (writes) check_aliasing(method, inputs);
@@ -188,13 +200,15 @@ void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
       inputs[i] = &*method.parameters()[i].default_value;
     } else {
       std::string place = input_name(method, static_cast<int32_t>(i));
-      throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is not bound", {"", "", "", place});
+      throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is not bound",
+                  {"", "", "", place});
     }
   }
   for (size_t o = 0; o < state.outputs.size(); ++o) {
     for (size_t i = 0; state.outputs[o] && i < inputs.size(); ++i) {
       if (!inputs[i]->isTensor() || !share_memory(state.outputs[o]->memory, inputs[i]->toTensor())) continue;
-      throw Error(ErrorCode::kInvalidArgument, "output " + std::to_string(o) + " of method \"" + method.name() + "\": its memory overlaps that of " +
+      throw Error(ErrorCode::kInvalidArgument, "output " + std::to_string(o) + " of method \"" + method.name() +
+                                                   "\": its memory overlaps that of " +
                                                    input_name(method, static_cast<int32_t>(i)));
     }
   }
@@ -209,15 +223,19 @@ void StaticRuntime::call(const StaticMethod& method, const std::vector<c10::IVal
   MethodState& state = method_state(method);
   const auto& parameters = method.parameters();
   if (args.size() > parameters.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" takes " + std::to_string(parameters.size()) + " arguments, got " + std::to_string(args.size()));
+    throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" takes " +
+                                                 std::to_string(parameters.size()) + " arguments, got " +
+                                                 std::to_string(args.size()));
   }
   std::vector<std::optional<c10::IValue>> given(parameters.size());
   for (size_t i = 0; i < args.size(); ++i) given[i] = accept(method, static_cast<int32_t>(i), args[i]);
   for (auto& [name, value] : kwargs) {
     size_t i = 0;
     while (i < parameters.size() && parameters[i].name != name) ++i;
-    if (i == parameters.size()) throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has no argument \"" + name + "\"");
-    if (given[i]) throw Error(ErrorCode::kInvalidArgument, input_name(method, static_cast<int32_t>(i)) + " is given twice");
+    if (i == parameters.size())
+      throw Error(ErrorCode::kInvalidArgument, "method \"" + method.name() + "\" has no argument \"" + name + "\"");
+    if (given[i])
+      throw Error(ErrorCode::kInvalidArgument, input_name(method, static_cast<int32_t>(i)) + " is given twice");
     given[i] = accept(method, static_cast<int32_t>(i), value);
   }
   std::vector<const c10::IValue*> inputs(parameters.size());
@@ -225,7 +243,8 @@ void StaticRuntime::call(const StaticMethod& method, const std::vector<c10::IVal
     if (!given[i]) given[i] = parameters[i].default_value;
     if (!given[i]) {
       std::string place = input_name(method, static_cast<int32_t>(i));
-      throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is missing", {"", "", "", place});
+      throw Error(ErrorCode::kInputMissing, place + " of method \"" + method.name() + "\" is missing",
+                  {"", "", "", place});
     }
     inputs[i] = &*given[i];
   }
@@ -239,7 +258,8 @@ void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Ar
     Frame& frame;
     ~Cleared() { frame.clear(); }
   } cleared{frame};
-  if (arena.module() != module_) throw Error(ErrorCode::kInvalidArgument, "the arena is of another module than the runtime");
+  if (arena.module() != module_)
+    throw Error(ErrorCode::kInvalidArgument, "the arena is of another module than the runtime");
   ArenaContents& contents = arena.begin(frame.plan());
   try {
     frame.place(workspace_, contents);
@@ -274,11 +294,16 @@ void StaticRuntime::fill_outputs(const StaticMethod& method, MethodState& state,
     if (!state.outputs[i]) continue;
     const at::Tensor& memory = state.outputs[i]->memory;
     std::string place = "output " + std::to_string(i) + " of method \"" + method.name() + "\"";
-    if (i >= contents.outputs.size()) throw Error(ErrorCode::kShapeMismatch, place + ": the result holds " + std::to_string(contents.outputs.size()) + " tensors");
+    if (i >= contents.outputs.size())
+      throw Error(ErrorCode::kShapeMismatch,
+                  place + ": the result holds " + std::to_string(contents.outputs.size()) + " tensors");
     at::Tensor& result = contents.outputs[i];
     if (result.scalar_type() != memory.scalar_type() || result.sizes() != memory.sizes()) {
       auto code = result.scalar_type() != memory.scalar_type() ? ErrorCode::kDtypeMismatch : ErrorCode::kShapeMismatch;
-      throw Error(code, place + ": the memory bound is " + describe_tensor(memory) + ", the result is " + describe_tensor(result), {"", "", "", place});
+      throw Error(
+          code,
+          place + ": the memory bound is " + describe_tensor(memory) + ", the result is " + describe_tensor(result),
+          {"", "", "", place});
     }
     if (result.const_data_ptr() != memory.const_data_ptr()) memory.copy_(result);
   }

@@ -34,7 +34,8 @@ class StaticRuntime {
   void unbind(const StaticMethod* method);
 
   void run(const StaticMethod& method, Arena& arena);
-  void call(const StaticMethod& method, const std::vector<c10::IValue>& args, const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena);
+  void call(const StaticMethod& method, const std::vector<c10::IValue>& args,
+            const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena);
 
   int64_t workspace_bytes() const { return workspace_bytes_.load(std::memory_order_relaxed); }
 
@@ -51,7 +52,8 @@ class StaticRuntime {
     Frame frame;
     std::optional<SignatureRuns> signatures;
     std::vector<std::optional<c10::IValue>> bound;
-    std::vector<const c10::IValue*> inputs;  // what the run under way reads; kept so that a run allocates nothing for it
+    std::vector<const c10::IValue*>
+        inputs;  // what the run under way reads; kept so that a run allocates nothing for it
     std::vector<std::unique_ptr<BoundOutput>> outputs;  // by output index
   };
   class Turn;

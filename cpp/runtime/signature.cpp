@@ -34,12 +34,15 @@ class Reader {
   std::string word(const char* what) {
     skip_space();
     size_t start = position_;
-    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_' || text_[position_] == '.')) ++position_;
+    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) ||
+                                        text_[position_] == '_' || text_[position_] == '.'))
+      ++position_;
     if (position_ == start) fail(std::string("expected ") + what);
     return std::string(text_.substr(start, position_ - start));
   }
   [[noreturn]] void fail(const std::string& why) {
-    throw Error(ErrorCode::kInvalidArgument, "option \"signature\": " + why + " at character " + std::to_string(position_) + " of \"" + std::string(text_) +
+    throw Error(ErrorCode::kInvalidArgument, "option \"signature\": " + why + " at character " +
+                                                 std::to_string(position_) + " of \"" + std::string(text_) +
                                                  "\"; write it as in \"x: float32[?, 8], mask: bool[?]\"");
   }
   TensorSpec spec() {
@@ -64,7 +67,8 @@ class Reader {
   }
   int64_t size() {
     std::string digits = word("a size or '?'");
-    if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) fail("expected a size or '?'");
+    if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
+      fail("expected a size or '?'");
     return std::stoll(digits);
   }
 
@@ -90,20 +94,25 @@ std::vector<TensorSpec> parse_signature(std::string_view text) { return Reader(t
 void check_tensor(const TensorSpec& spec, const at::Tensor& tensor, int argument) {
   const auto fail = [&](ErrorCode code, const std::string& why) {
     std::string place = "input \"" + spec.name + "\" (argument " + std::to_string(argument + 1) + ")";
-    throw Error(code, place + ": expected " + spec.str() + ", got " + describe_tensor(tensor) + "; " + why, {"", "", "", place});
+    throw Error(code, place + ": expected " + spec.str() + ", got " + describe_tensor(tensor) + "; " + why,
+                {"", "", "", place});
   };
   if (spec.dtype && *spec.dtype != tensor.scalar_type()) {
-    fail(ErrorCode::kDtypeMismatch, std::string("dtype is ") + dtype_name(tensor.scalar_type()) + " instead of " + dtype_name(*spec.dtype));
+    fail(ErrorCode::kDtypeMismatch,
+         std::string("dtype is ") + dtype_name(tensor.scalar_type()) + " instead of " + dtype_name(*spec.dtype));
   }
   if (!spec.shape) return;
   auto rank = static_cast<size_t>(tensor.dim());
   if (rank != spec.shape->size()) {
-    fail(ErrorCode::kShapeMismatch, "dimension count is " + std::to_string(rank) + " instead of " + std::to_string(spec.shape->size()));
+    fail(ErrorCode::kShapeMismatch,
+         "dimension count is " + std::to_string(rank) + " instead of " + std::to_string(spec.shape->size()));
   }
   for (size_t i = 0; i < rank; ++i) {
     int64_t wanted = (*spec.shape)[i];
     if (wanted >= 0 && wanted != tensor.size(static_cast<int64_t>(i))) {
-      fail(ErrorCode::kShapeMismatch, "dimension " + std::to_string(i) + " is " + std::to_string(tensor.size(static_cast<int64_t>(i))) + " instead of " + std::to_string(wanted));
+      fail(ErrorCode::kShapeMismatch, "dimension " + std::to_string(i) + " is " +
+                                          std::to_string(tensor.size(static_cast<int64_t>(i))) + " instead of " +
+                                          std::to_string(wanted));
     }
   }
 }

@@ -14,9 +14,9 @@ namespace stator {
 
 struct TensorSpec {
   std::string name;
-  std::optional<at::ScalarType> dtype;  // nullopt: any ("?")
+  std::optional<at::ScalarType> dtype;        // nullopt: any ("?")
   std::optional<std::vector<int64_t>> shape;  // -1: any size; nullopt: any shape
-  std::string str() const;  // float32[?, 1, 32]
+  std::string str() const;                    // float32[?, 1, 32]
 };
 
 // Throws Error(kInvalidArgument) that shows where the text is wrong.

@@ -5,7 +5,8 @@
 namespace stator {
 
 SignatureCache::Entries::iterator SignatureCache::touch(const InputSignature& signature) {
-  auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.signature == signature; });
+  auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.signature == signature; });
   if (found != entries_.end()) entries_.splice(entries_.begin(), entries_, found);
   return found;
 }

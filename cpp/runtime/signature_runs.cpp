@@ -29,7 +29,8 @@ void SignatureRuns::run(State& state) {
 }
 
 BoundFrame* SignatureRuns::kept(const RunValues& values) {
-  auto found = std::find_if(frames_.begin(), frames_.end(), [&](const auto& frame) { return frame->plan().signature.matches(values); });
+  auto found = std::find_if(frames_.begin(), frames_.end(),
+                            [&](const auto& frame) { return frame->plan().signature.matches(values); });
   if (found == frames_.end()) return nullptr;
   std::rotate(frames_.begin(), found, found + 1);
   return frames_.front().get();

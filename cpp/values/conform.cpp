@@ -6,14 +6,17 @@ namespace stator {
 namespace {
 
 [[noreturn]] void mismatch(const c10::IValue& value, const c10::TypePtr& type, const std::string& where) {
-  throw Error(ErrorCode::kTypeMismatch, where + ": expected " + type->annotation_str() + ", got " + describe_kind(value), {"", "", "", where});
+  throw Error(ErrorCode::kTypeMismatch,
+              where + ": expected " + type->annotation_str() + ", got " + describe_kind(value), {"", "", "", where});
 }
 
 c10::IValue conform_list(const c10::IValue& value, const c10::TypePtr& type, const std::string& where) {
   const auto& element = type->expectRef<c10::ListType>().getElementType();
   if (!value.isList() && !value.isTuple()) mismatch(value, type, where);
   c10::impl::GenericList out(element);
-  const auto add = [&](const c10::IValue& item, size_t i) { out.push_back(conform(item, element, where + ", element " + std::to_string(i))); };
+  const auto add = [&](const c10::IValue& item, size_t i) {
+    out.push_back(conform(item, element, where + ", element " + std::to_string(i)));
+  };
   if (value.isList()) {
     auto list = value.toList();
     for (size_t i = 0; i < list.size(); ++i) add(list.get(i), i);
@@ -36,9 +39,12 @@ c10::IValue conform_tuple(const c10::IValue& value, const c10::TypePtr& type, co
   }
   if (items.size() != elements.size()) {
     throw Error(ErrorCode::kTypeMismatch,
-                where + ": expected " + type->annotation_str() + ", got a tuple of " + std::to_string(items.size()) + " elements", {"", "", "", where});
+                where + ": expected " + type->annotation_str() + ", got a tuple of " + std::to_string(items.size()) +
+                    " elements",
+                {"", "", "", where});
   }
-  for (size_t i = 0; i < items.size(); ++i) items[i] = conform(items[i], elements[i], where + ", element " + std::to_string(i));
+  for (size_t i = 0; i < items.size(); ++i)
+    items[i] = conform(items[i], elements[i], where + ", element " + std::to_string(i));
   return c10::ivalue::Tuple::createNamed(std::move(items), type->cast<c10::TupleType>());
 }
 
@@ -47,7 +53,8 @@ c10::IValue conform_dict(const c10::IValue& value, const c10::TypePtr& type, con
   const auto& dict = type->expectRef<c10::DictType>();
   c10::impl::GenericDict out(dict.getKeyType(), dict.getValueType());
   for (const auto& pair : value.toGenericDict()) {
-    out.insert(conform(pair.key(), dict.getKeyType(), where + ", a key"), conform(pair.value(), dict.getValueType(), where + ", a value"));
+    out.insert(conform(pair.key(), dict.getKeyType(), where + ", a key"),
+               conform(pair.value(), dict.getValueType(), where + ", a value"));
   }
   return out;
 }

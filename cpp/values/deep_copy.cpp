@@ -16,8 +16,8 @@ c10::Storage copy_storage(const c10::Storage& storage) {
 }
 
 bool plain(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.has_storage() && tensor.layout() == at::kStrided && tensor.device().is_cpu() && !tensor.is_quantized() &&
-         !tensor.is_conj() && !tensor.is_neg();
+  return tensor.defined() && tensor.has_storage() && tensor.layout() == at::kStrided && tensor.device().is_cpu() &&
+         !tensor.is_quantized() && !tensor.is_conj() && !tensor.is_neg();
 }
 
 }  // namespace
@@ -33,7 +33,8 @@ std::vector<c10::IValue> deep_copy(const std::vector<c10::IValue>& values) {
       const at::Tensor& tensor = inner.toTensor();
       auto [it, added] = storages.try_emplace(tensor.storage().unsafeGetStorageImpl());
       if (added) it->second = copy_storage(tensor.storage());
-      auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(it->second), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+      auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(it->second),
+                                                           c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
       copy.unsafeGetTensorImpl()->set_storage_offset(tensor.storage_offset());
       copy.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides());
       done.emplace(inner, std::move(copy));

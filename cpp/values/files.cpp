@@ -25,7 +25,9 @@ std::vector<char> read_file(const std::string& path) {
 }
 
 const at::Tensor& array(const c10::IValue& value, const std::string& name) {
-  if (!value.isTensor()) throw Error(ErrorCode::kUnsupported, "entry \"" + name + "\": .npz files hold tensors only, got " + value.tagKind());
+  if (!value.isTensor())
+    throw Error(ErrorCode::kUnsupported,
+                "entry \"" + name + "\": .npz files hold tensors only, got " + value.tagKind());
   return value.toTensor();
 }
 
@@ -43,7 +45,8 @@ std::vector<NamedTensor> as_arrays(const c10::IValue& value) {
     for (size_t i = 0; i < list.size(); ++i) add("arr_" + std::to_string(i), list.get(i));
   } else if (value.isGenericDict()) {
     for (const auto& pair : value.toGenericDict()) {
-      if (!pair.key().isString()) throw Error(ErrorCode::kUnsupported, ".npz files need text as keys, got " + pair.key().tagKind());
+      if (!pair.key().isString())
+        throw Error(ErrorCode::kUnsupported, ".npz files need text as keys, got " + pair.key().tagKind());
       add(pair.key().toStringRef(), pair.value());
     }
   } else {

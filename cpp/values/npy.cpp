@@ -16,9 +16,10 @@ struct NumpyType {
 };
 
 constexpr NumpyType kTypes[] = {
-    {"b1", at::kBool},   {"i1", at::kChar},   {"i2", at::kShort},  {"i4", at::kInt},           {"i8", at::kLong},
-    {"u1", at::kByte},   {"u2", at::kUInt16}, {"u4", at::kUInt32}, {"u8", at::kUInt64},        {"f2", at::kHalf},
-    {"f4", at::kFloat},  {"f8", at::kDouble}, {"c8", at::kComplexFloat}, {"c16", at::kComplexDouble},
+    {"b1", at::kBool},         {"i1", at::kChar},           {"i2", at::kShort},  {"i4", at::kInt},
+    {"i8", at::kLong},         {"u1", at::kByte},           {"u2", at::kUInt16}, {"u4", at::kUInt32},
+    {"u8", at::kUInt64},       {"f2", at::kHalf},           {"f4", at::kFloat},  {"f8", at::kDouble},
+    {"c8", at::kComplexFloat}, {"c16", at::kComplexDouble},
 };
 
 // Reads the few forms of Python literal that a header holds.
@@ -26,7 +27,9 @@ class Literals {
  public:
   Literals(std::string_view text, const std::string& what) : text_(text), what_(what) {}
 
-  [[noreturn]] void damaged(const char* why) const { throw Error(ErrorCode::kBadModel, what_ + ": its .npy header is damaged: " + why); }
+  [[noreturn]] void damaged(const char* why) const {
+    throw Error(ErrorCode::kBadModel, what_ + ": its .npy header is damaged: " + why);
+  }
 
   bool take(char c) {
     skip_space();
@@ -95,13 +98,18 @@ class Literals {
 std::string complaint(char order, char kind) {
   if (order == '>') return "is big-endian; save it in native order: a.astype(a.dtype.newbyteorder('='))";
   switch (kind) {
-    case 'O': return "holds Python objects, which are not read; save numbers or bools";
+    case 'O':
+      return "holds Python objects, which are not read; save numbers or bools";
     case 'U':
-    case 'S': return "holds text, which is no tensor; save numbers or bools";
-    case 'V': return "is raw bytes (numpy writes bfloat16 and float8 so); save such tensors by torch.save";
+    case 'S':
+      return "holds text, which is no tensor; save numbers or bools";
+    case 'V':
+      return "is raw bytes (numpy writes bfloat16 and float8 so); save such tensors by torch.save";
     case 'M':
-    case 'm': return "holds times, which no tensor can; save them as int64";
-    default: return "has no counterpart in PyTorch";
+    case 'm':
+      return "holds times, which no tensor can; save them as int64";
+    default:
+      return "has no counterpart in PyTorch";
   }
 }
 
@@ -113,12 +121,14 @@ at::ScalarType parse_dtype(std::string_view name, const std::string& what) {
       if (type == known.name) return known.dtype;
     }
   }
-  throw Error(ErrorCode::kUnsupported, what + ": numpy dtype '" + std::string(name) + "' " + complaint(order, type.empty() ? '\0' : type[0]));
+  throw Error(ErrorCode::kUnsupported,
+              what + ": numpy dtype '" + std::string(name) + "' " + complaint(order, type.empty() ? '\0' : type[0]));
 }
 
 void check_size(const NpyHeader& header, const std::string& what) {
   if (header.shape.size() > kMaxDimensions) {
-    throw Error(ErrorCode::kUnsupported, what + ": has " + std::to_string(header.shape.size()) + " dimensions; at most 64 can be read");
+    throw Error(ErrorCode::kUnsupported,
+                what + ": has " + std::to_string(header.shape.size()) + " dimensions; at most 64 can be read");
   }
   // Strides count empty dimensions as 1, so they must fit as well.
   int64_t bytes = static_cast<int64_t>(c10::elementSize(header.dtype));
@@ -159,7 +169,9 @@ NpyHeader parse_npy_header(std::string_view text, const std::string& what) {
     const std::string key = in.text();
     in.expect(':', "a colon is missing");
     if (key == "descr") {
-      if (in.next_is('[')) throw Error(ErrorCode::kUnsupported, what + ": is a structured array, which is no tensor; save each field as an array");
+      if (in.next_is('['))
+        throw Error(ErrorCode::kUnsupported,
+                    what + ": is a structured array, which is no tensor; save each field as an array");
       header.dtype = parse_dtype(in.text(), what);
       has_dtype = true;
     } else if (key == "fortran_order") {
@@ -185,10 +197,11 @@ std::string format_npy_header(const NpyHeader& header, const std::string& what) 
     if (known.dtype == header.dtype) type = known.name;
   }
   if (type == nullptr) {
-    throw Error(ErrorCode::kUnsupported, what + ": numpy has no dtype for " + c10::toString(header.dtype) + "; write a .pt file, or convert it first");
+    throw Error(ErrorCode::kUnsupported, what + ": numpy has no dtype for " + c10::toString(header.dtype) +
+                                             "; write a .pt file, or convert it first");
   }
-  std::string dict = std::string("{'descr': '") + (c10::elementSize(header.dtype) == 1 ? '|' : '<') + type + "', 'fortran_order': " +
-                     (header.fortran_order ? "True" : "False") + ", 'shape': (";
+  std::string dict = std::string("{'descr': '") + (c10::elementSize(header.dtype) == 1 ? '|' : '<') + type +
+                     "', 'fortran_order': " + (header.fortran_order ? "True" : "False") + ", 'shape': (";
   for (const int64_t size : header.shape) dict += std::to_string(size) + ", ";
   if (header.shape.size() > 1) dict.resize(dict.size() - 2);
   if (header.shape.size() == 1) dict.resize(dict.size() - 1);

@@ -20,14 +20,20 @@ std::string describe(const std::string& path, const std::string& name) { return 
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<uint8_t>(text[i++]);
-    const int more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xf0 && lead < 0xf5 ? 3 : -1;
+    const int more = lead < 0x80                   ? 0
+                     : lead >= 0xc2 && lead < 0xe0 ? 1
+                     : lead >= 0xe0 && lead < 0xf0 ? 2
+                     : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                   : -1;
     if (more < 0) return false;
     uint32_t code = more == 0 ? lead : lead & (0x3fu >> more);
     for (int k = 0; k < more; ++k, ++i) {
       if (i == text.size() || (static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return false;
       code = code << 6 | (static_cast<uint8_t>(text[i]) & 0x3fu);
     }
-    if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) || (more == 3 && (code < 0x10000 || code > 0x10ffff))) return false;
+    if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
+        (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+      return false;
   }
   return true;
 }
@@ -40,13 +46,15 @@ NpyHeader read_header(ZipMemberStream& stream, const std::string& what) {
   if (std::memcmp(start, "\x93NUMPY", 6) != 0) damaged("is no .npy array: it does not begin as one");
   const int version = start[6];
   if (version < 1 || version > 3) {
-    throw Error(ErrorCode::kUnsupported, what + ": is of .npy version " + std::to_string(version) + "; versions 1 to 3 can be read");
+    throw Error(ErrorCode::kUnsupported,
+                what + ": is of .npy version " + std::to_string(version) + "; versions 1 to 3 can be read");
   }
   const int length_bytes = version == 1 ? 2 : 4;
   stream.read(start + 8, length_bytes);
   uint64_t length = 0;
   for (int i = 0; i < length_bytes; ++i) length |= static_cast<uint64_t>(start[8 + i]) << (8 * i);
-  if (length > stream.remaining() || length > kMaxHeader) damaged("its .npy header is damaged: it is longer than the array");
+  if (length > stream.remaining() || length > kMaxHeader)
+    damaged("its .npy header is damaged: it is longer than the array");
   std::string text(length, '\0');
   stream.read(text.data(), length);
   return parse_npy_header(text, what);
@@ -57,8 +65,8 @@ at::Tensor read_array(const ZipReader& zip, const ZipMember& member, const std::
   const NpyHeader header = read_header(stream, what);
   const auto bytes = static_cast<uint64_t>(header.bytes());
   if (bytes != stream.remaining()) {
-    throw Error(ErrorCode::kBadModel, what + ": is damaged: its shape needs " + std::to_string(bytes) + " bytes and the file holds " +
-                                          std::to_string(stream.remaining()));
+    throw Error(ErrorCode::kBadModel, what + ": is damaged: its shape needs " + std::to_string(bytes) +
+                                          " bytes and the file holds " + std::to_string(stream.remaining()));
   }
   at::Tensor tensor = at::empty_strided(header.shape, header.strides(), header.dtype);
   auto* data = static_cast<uint8_t*>(tensor.mutable_data_ptr());
@@ -103,8 +111,11 @@ std::vector<NamedTensor> read_npz(const std::string& path) {
   std::vector<NamedTensor> result;
   std::unordered_set<std::string> names;
   for (const ZipMember& member : zip.members()) {
-    if (!is_utf8(member.name)) throw Error(ErrorCode::kUnsupported, path + ": the name of array " + std::to_string(result.size()) + " is not UTF-8");
-    if (!member.name.ends_with(kSuffix)) throw Error(ErrorCode::kUnsupported, path + ": member \"" + member.name + "\" is no .npy array");
+    if (!is_utf8(member.name))
+      throw Error(ErrorCode::kUnsupported,
+                  path + ": the name of array " + std::to_string(result.size()) + " is not UTF-8");
+    if (!member.name.ends_with(kSuffix))
+      throw Error(ErrorCode::kUnsupported, path + ": member \"" + member.name + "\" is no .npy array");
     std::string name = member.name.substr(0, member.name.size() - kSuffix.size());
     const std::string what = describe(path, name);
     if (!names.insert(name).second) throw Error(ErrorCode::kBadModel, what + ": there are two of this name");
@@ -123,7 +134,8 @@ void write_npz(const std::string& path, std::span<const NamedTensor> arrays) {
   std::vector<Prepared> prepared;
   std::unordered_set<std::string> names;
   for (const NamedTensor& array : arrays) {
-    if (!names.insert(array.first).second) throw Error(ErrorCode::kInvalidArgument, describe(path, array.first) + ": there are two of this name");
+    if (!names.insert(array.first).second)
+      throw Error(ErrorCode::kInvalidArgument, describe(path, array.first) + ": there are two of this name");
     prepared.push_back(prepare(path, array));
   }
   ZipWriter zip(path);

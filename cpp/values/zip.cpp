@@ -47,7 +47,8 @@ class Record {
  private:
   uint64_t number(size_t at, size_t size) const {
     uint64_t result = 0;
-    for (size_t i = 0; i < size; ++i) result |= static_cast<uint64_t>(static_cast<uint8_t>(bytes_.at(at + i))) << (8 * i);
+    for (size_t i = 0; i < size; ++i)
+      result |= static_cast<uint64_t>(static_cast<uint8_t>(bytes_.at(at + i))) << (8 * i);
     return result;
   }
   std::string_view bytes_;
@@ -57,7 +58,9 @@ void put(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
 }
 
-[[noreturn]] void fail(ErrorCode code, const std::string& path, const std::string& why) { throw Error(code, path + ": " + why); }
+[[noreturn]] void fail(ErrorCode code, const std::string& path, const std::string& why) {
+  throw Error(code, path + ": " + why);
+}
 
 std::string system_message() { return std::strerror(errno); }
 
@@ -74,7 +77,8 @@ void apply_zip64(std::string_view extra, std::span<uint64_t* const> fields, cons
       size_t place = 0;
       for (uint64_t* field : fields) {
         if (*field != k32) continue;
-        if (place + 8 > size) fail(ErrorCode::kBadModel, path, "the zip archive is damaged: a zip64 record is too short");
+        if (place + 8 > size)
+          fail(ErrorCode::kBadModel, path, "the zip archive is damaged: a zip64 record is too short");
         *field = record.u64(place);
         place += 8;
       }
@@ -89,9 +93,10 @@ void apply_zip64(std::string_view extra, std::span<uint64_t* const> fields, cons
 
 ZipReader::ZipReader(std::string path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path_, "cannot be opened: " + system_message());
+  if (fd_ < 0)
+    fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path_, "cannot be opened: " + system_message());
   try {
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd_, &info) != 0) fail(ErrorCode::kIo, path_, "cannot be read: " + system_message());
     if (!S_ISREG(info.st_mode)) fail(ErrorCode::kIo, path_, "is no regular file");
     size_ = static_cast<uint64_t>(info.st_size);
@@ -105,7 +110,8 @@ ZipReader::ZipReader(std::string path) : path_(std::move(path)) {
 ZipReader::~ZipReader() { ::close(fd_); }
 
 void ZipReader::read_at(uint64_t offset, void* out, uint64_t size) const {
-  if (offset > size_ || size > size_ - offset) fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: it ends too early");
+  if (offset > size_ || size > size_ - offset)
+    fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: it ends too early");
   auto* to = static_cast<char*>(out);
   while (size > 0) {
     const ssize_t got = ::pread(fd_, to, std::min<uint64_t>(size, 1 << 30), static_cast<off_t>(offset));
@@ -119,7 +125,8 @@ void ZipReader::read_at(uint64_t offset, void* out, uint64_t size) const {
 }
 
 std::string ZipReader::read_at(uint64_t offset, uint64_t size) const {
-  if (offset > size_ || size > size_ - offset) fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: it ends too early");
+  if (offset > size_ || size > size_ - offset)
+    fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: it ends too early");
   std::string result(size, '\0');
   read_at(offset, result.data(), size);
   return result;
@@ -137,7 +144,8 @@ void ZipReader::read_directory() {
       break;
     }
   }
-  if (end == std::numeric_limits<uint64_t>::max()) fail(ErrorCode::kBadModel, path_, "is no zip archive, or only the beginning of one");
+  if (end == std::numeric_limits<uint64_t>::max())
+    fail(ErrorCode::kBadModel, path_, "is no zip archive, or only the beginning of one");
 
   const std::string end_bytes = read_at(end, kDirectoryEndSize);
   const Record record(end_bytes);
@@ -151,7 +159,8 @@ void ZipReader::read_directory() {
     if (locator.u32(0) == kDirectoryLocator64) {
       const std::string end64_bytes = read_at(locator.u64(8), kDirectoryEnd64Size);
       const Record end64(end64_bytes);
-      if (end64.u32(0) != kDirectoryEnd64) fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: its zip64 end record is missing");
+      if (end64.u32(0) != kDirectoryEnd64)
+        fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: its zip64 end record is missing");
       disk = end64.u32(16);
       count = end64.u64(32);
       size = end64.u64(40);
@@ -172,13 +181,15 @@ void ZipReader::read_members(const std::string& directory, uint64_t count, uint6
     const std::string_view rest = std::string_view(directory).substr(at);
     const Record record(rest);
     if (rest.size() < kDirectoryEntrySize || record.u32(0) != kDirectoryEntry) {
-      fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: entry " + std::to_string(i) + " of its directory is broken");
+      fail(ErrorCode::kBadModel, path_,
+           "the zip archive is damaged: entry " + std::to_string(i) + " of its directory is broken");
     }
     const uint64_t name_size = record.u16(28);
     const uint64_t extra_size = record.u16(30);
     const uint64_t entry_size = kDirectoryEntrySize + name_size + extra_size + record.u16(32);
     if (entry_size > rest.size()) {
-      fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: entry " + std::to_string(i) + " of its directory is cut off");
+      fail(ErrorCode::kBadModel, path_,
+           "the zip archive is damaged: entry " + std::to_string(i) + " of its directory is cut off");
     }
     ZipMember member;
     member.name = rest.substr(kDirectoryEntrySize, name_size);
@@ -193,11 +204,14 @@ void ZipReader::read_members(const std::string& directory, uint64_t count, uint6
     const uint16_t method = record.u16(10);
     if (record.u16(8) & kEncrypted) fail(ErrorCode::kUnsupported, path_, what + "is encrypted");
     if (method != kStored && method != kDeflated) {
-      fail(ErrorCode::kUnsupported, path_, what + "is compressed by method " + std::to_string(method) + "; only stored and deflated ones can be read");
+      fail(ErrorCode::kUnsupported, path_,
+           what + "is compressed by method " + std::to_string(method) + "; only stored and deflated ones can be read");
     }
     member.deflated = method == kDeflated;
-    const bool possible = member.deflated ? member.size / kDeflateRatio <= member.stored_size : member.size == member.stored_size;
-    if (!possible || member.header > directory_offset) fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: the sizes of " + what + "cannot be");
+    const bool possible =
+        member.deflated ? member.size / kDeflateRatio <= member.stored_size : member.size == member.stored_size;
+    if (!possible || member.header > directory_offset)
+      fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: the sizes of " + what + "cannot be");
     headers.push_back(member.header);
     members_.push_back(std::move(member));
     at += entry_size;
@@ -207,7 +221,8 @@ void ZipReader::read_members(const std::string& directory, uint64_t count, uint6
   headers.push_back(directory_offset);
   for (ZipMember& member : members_) {
     member.limit = *(std::lower_bound(headers.begin(), headers.end(), member.header) + 1);
-    if (member.limit - member.header < kLocalHeaderSize || member.stored_size > member.limit - member.header - kLocalHeaderSize) {
+    if (member.limit - member.header < kLocalHeaderSize ||
+        member.stored_size > member.limit - member.header - kLocalHeaderSize) {
       fail(ErrorCode::kBadModel, path_, "the zip archive is damaged: member \"" + member.name + "\" overlaps another");
     }
   }
@@ -215,7 +230,8 @@ void ZipReader::read_members(const std::string& directory, uint64_t count, uint6
 
 struct ZipMemberStream::Inflater {
   Inflater() {
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw Error(ErrorCode::kOutOfMemory, "no memory for zlib's decompressor");
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+      throw Error(ErrorCode::kOutOfMemory, "no memory for zlib's decompressor");
   }
   ~Inflater() { inflateEnd(&stream); }
   Inflater(const Inflater&) = delete;
@@ -296,7 +312,9 @@ void ZipWriter::write(const void* data, uint64_t size) {
 }
 
 void ZipWriter::add(std::string_view name, std::span<const uint8_t> head, std::span<const uint8_t> body) {
-  if (name.size() > k16) fail(ErrorCode::kUnsupported, path_, "a name of " + std::to_string(name.size()) + " bytes does not fit a zip archive");
+  if (name.size() > k16)
+    fail(ErrorCode::kUnsupported, path_,
+         "a name of " + std::to_string(name.size()) + " bytes does not fit a zip archive");
   const uint64_t size = head.size() + body.size();
   uLong crc = crc32_z(0, head.data(), head.size());
   if (!body.empty()) crc = crc32_z(crc, body.data(), body.size());
@@ -308,8 +326,8 @@ void ZipWriter::add(std::string_view name, std::span<const uint8_t> head, std::s
   put(common, large || far ? 45 : 20, 2);
   put(common, kUtf8, 2);
   put(common, kStored, 2);
-  put(common, 0, 2);                      // time
-  put(common, (1 << 5) | 1, 2);           // date: 1980-01-01, so that equal arrays make equal files
+  put(common, 0, 2);             // time
+  put(common, (1 << 5) | 1, 2);  // date: 1980-01-01, so that equal arrays make equal files
   put(common, crc, 4);
   put(common, large ? k32 : size, 4);
   put(common, large ? k32 : size, 4);
@@ -346,9 +364,9 @@ void ZipWriter::add(std::string_view name, std::span<const uint8_t> head, std::s
   put(directory_, (3 << 8) | 45, 2);  // made by: Unix
   directory_ += common;
   put(directory_, extra.size(), 2);
-  put(directory_, 0, 2);              // no comment
-  put(directory_, 0, 2);              // disk
-  put(directory_, 0, 2);              // internal attributes
+  put(directory_, 0, 2);  // no comment
+  put(directory_, 0, 2);  // disk
+  put(directory_, 0, 2);  // internal attributes
   put(directory_, 0100644u << 16, 4);
   put(directory_, far ? k32 : header_offset, 4);
   directory_ += name;

@@ -38,8 +38,9 @@ class Runner {
     stator_options_release(options);
     check(stator_arena_create(module_, nullptr, &arena_));
     for (size_t i = 0; i < inputs.size(); ++i) {
-      check(stator_runtime_bind(runtime_, forward_, static_cast<int32_t>(i), inputs[i].data_ptr(), STATOR_FLOAT32, STATOR_CPU,
-                                static_cast<int32_t>(inputs[i].dim()), inputs[i].sizes().data(), inputs[i].strides().data()));
+      check(stator_runtime_bind(runtime_, forward_, static_cast<int32_t>(i), inputs[i].data_ptr(), STATOR_FLOAT32,
+                                STATOR_CPU, static_cast<int32_t>(inputs[i].dim()), inputs[i].sizes().data(),
+                                inputs[i].strides().data()));
     }
   }
   ~Runner() {
@@ -108,8 +109,11 @@ nlohmann::ordered_json measure(const Case& c, const std::string& folder) {
     interpreter.push_back(time_batch(theirs, runs));
     stator.push_back(time_batch(mine, runs));
   }
-  return {{"model", c.name}, {"interpreter_us", median(interpreter)}, {"stator_us", median(stator)},
-          {"ratio", median(interpreter) / median(stator)}, {"largest_difference", difference}};
+  return {{"model", c.name},
+          {"interpreter_us", median(interpreter)},
+          {"stator_us", median(stator)},
+          {"ratio", median(interpreter) / median(stator)},
+          {"largest_difference", difference}};
 }
 
 }  // namespace
@@ -130,7 +134,8 @@ int main(int argc, char** argv) {
   std::printf("%-32s %16s %12s %8s\n", "model, one thread", "interpreter, us", "Stator, us", "times");
   for (const Case& c : cases) {
     auto row = measure(c, argv[1]);
-    std::printf("%-32s %16.2f %12.2f %8.2f\n", c.name, row["interpreter_us"].get<double>(), row["stator_us"].get<double>(), row["ratio"].get<double>());
+    std::printf("%-32s %16.2f %12.2f %8.2f\n", c.name, row["interpreter_us"].get<double>(),
+                row["stator_us"].get<double>(), row["ratio"].get<double>());
     results.push_back(std::move(row));
   }
   if (argc > 2) std::ofstream(argv[2]) << results.dump(2) << "\n";

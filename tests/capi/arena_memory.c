@@ -23,7 +23,8 @@ static void check_flat(const char *name, void (*once)(int run)) {
   for (int run = kRuns / 2; run < kRuns; ++run) once(run);
   const int64_t after = bytes_in_use();
   printf("   %s: %lld bytes in use, then %lld\n", name, (long long)before, (long long)after);
-  if (after - before > kSlack) FAIL("%s: grew by %lld bytes over %d runs", name, (long long)(after - before), kRuns / 2);
+  if (after - before > kSlack)
+    FAIL("%s: grew by %lld bytes over %d runs", name, (long long)(after - before), kRuns / 2);
 }
 
 static void into_one_arena(int run) {
@@ -54,7 +55,8 @@ static void with_results_as_values(int run) {
 }
 
 static void with_errors(int run) {
-  stator_status *status = stator_runtime_bind(s.runtime, s.forward, 5 + run % 2, x, STATOR_FLOAT32, STATOR_CPU, 0, NULL, NULL);
+  stator_status *status =
+      stator_runtime_bind(s.runtime, s.forward, 5 + run % 2, x, STATOR_FLOAT32, STATOR_CPU, 0, NULL, NULL);
   CHECK_INT(stator_status_code(status), STATOR_INVALID_ARGUMENT);
   stator_status_release(status);
 }

@@ -33,10 +33,11 @@ static void files_that_are_no_model_are_refused_by_name(void) {
     stator_module *untouched = (stator_module *)&rows, *module = untouched;
     stator_status *status = stator_module_load(model_path(rows[i].file), NULL, &module);
     if (stator_status_code(status) != rows[i].code && stator_status_code(status) != rows[i].or_code) {
-      FAIL("%s: expected %s, got %s: %s", rows[i].file, stator_status_name(rows[i].code), stator_status_name(stator_status_code(status)),
-           stator_status_message(status));
+      FAIL("%s: expected %s, got %s: %s", rows[i].file, stator_status_name(rows[i].code),
+           stator_status_name(stator_status_code(status)), stator_status_message(status));
     }
-    if (strstr(stator_status_message(status), rows[i].file) == NULL) FAIL("the message does not name %s: %s", rows[i].file, stator_status_message(status));
+    if (strstr(stator_status_message(status), rows[i].file) == NULL)
+      FAIL("the message does not name %s: %s", rows[i].file, stator_status_message(status));
     stator_status_release(status);
     CHECK(module == untouched);
     if (rows[i].code == STATOR_NOT_FOUND) continue;
@@ -45,7 +46,8 @@ static void files_that_are_no_model_are_refused_by_name(void) {
     void *data = read_whole(model_path(rows[i].file), &size);
     int released = 0;
     CHECK_ONE_OF(stator_module_load_bytes(data, (int64_t)size, NULL, &module), rows[i].code, rows[i].or_code);
-    CHECK_ONE_OF(stator_module_load_shared(data, (int64_t)size, count_release, &released, NULL, &module), rows[i].code, rows[i].or_code);
+    CHECK_ONE_OF(stator_module_load_shared(data, (int64_t)size, count_release, &released, NULL, &module), rows[i].code,
+                 rows[i].or_code);
     CHECK_INT(released, 1);
     CHECK(module == untouched);
     free(data);
@@ -65,7 +67,8 @@ static void an_archive_cut_anywhere_is_refused(void) {
   const int cuts = UNDER_SANITIZER ? 20 : 100;
   for (int i = 0; i < cuts; ++i) {
     stator_status *status = stator_module_load_bytes(data, (int64_t)(size * (size_t)i / (size_t)cuts), NULL, &module);
-    if (stator_status_code(status) != STATOR_BAD_MODEL) FAIL("cut %d: got %s", i, stator_status_name(stator_status_code(status)));
+    if (stator_status_code(status) != STATOR_BAD_MODEL)
+      FAIL("cut %d: got %s", i, stator_status_name(stator_status_code(status)));
     stator_status_release(status);
   }
   CHECK_OK(stator_module_load_bytes(data, (int64_t)size, NULL, &module));
@@ -134,8 +137,10 @@ static void a_declared_signature_is_checked_when_binding(void) {
   double doubles[16] = {0};
   float x[16] = {0};
   const int64_t right[] = {2, 8}, size[] = {2, 7}, rank[] = {8};
-  CHECK_CODE_SAYING(stator_runtime_bind(s.runtime, s.forward, 0, doubles, STATOR_FLOAT64, STATOR_CPU, 2, right, NULL), STATOR_DTYPE_MISMATCH, "float64");
-  CHECK_CODE(stator_runtime_bind(s.runtime, s.forward, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, size, NULL), STATOR_SHAPE_MISMATCH);
+  CHECK_CODE_SAYING(stator_runtime_bind(s.runtime, s.forward, 0, doubles, STATOR_FLOAT64, STATOR_CPU, 2, right, NULL),
+                    STATOR_DTYPE_MISMATCH, "float64");
+  CHECK_CODE(stator_runtime_bind(s.runtime, s.forward, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, size, NULL),
+             STATOR_SHAPE_MISMATCH);
   stator_status *status = stator_runtime_bind(s.runtime, s.forward, 0, x, STATOR_FLOAT32, STATOR_CPU, 1, rank, NULL);
   CHECK_INT(stator_status_code(status), STATOR_SHAPE_MISMATCH);
   CHECK_TEXT(stator_status_argument(status), "input \"x\" (argument 1)");
@@ -154,14 +159,17 @@ static void nonsense_in_bind_is_refused(void) {
   CHECK_CODE(stator_runtime_bind(r, f, 2, x, STATOR_FLOAT32, STATOR_CPU, 2, shape, NULL), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_bind(r, f, -1, x, STATOR_FLOAT32, STATOR_CPU, 2, shape, NULL), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_bind(r, f, 0, NULL, STATOR_FLOAT32, STATOR_CPU, 2, shape, NULL), STATOR_INVALID_ARGUMENT);
-  CHECK_ONE_OF(stator_runtime_bind(r, f, 0, x, 12345, STATOR_CPU, 2, shape, NULL), STATOR_INVALID_ARGUMENT, STATOR_UNSUPPORTED);
-  CHECK_ONE_OF(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, 2, 2, shape, NULL), STATOR_INVALID_ARGUMENT, STATOR_UNSUPPORTED);
+  CHECK_ONE_OF(stator_runtime_bind(r, f, 0, x, 12345, STATOR_CPU, 2, shape, NULL), STATOR_INVALID_ARGUMENT,
+               STATOR_UNSUPPORTED);
+  CHECK_ONE_OF(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, 2, 2, shape, NULL), STATOR_INVALID_ARGUMENT,
+               STATOR_UNSUPPORTED);
   CHECK_CODE(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 65, shape, NULL), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, -1, shape, NULL), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, NULL, NULL), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, negative, NULL), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, huge, NULL), STATOR_INVALID_ARGUMENT);
-  CHECK_ONE_OF(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, shape, backwards), STATOR_INVALID_ARGUMENT, STATOR_UNSUPPORTED);
+  CHECK_ONE_OF(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, shape, backwards),
+               STATOR_INVALID_ARGUMENT, STATOR_UNSUPPORTED);
   CHECK_CODE_SAYING(stator_runtime_run(r, f, s.arena), STATOR_INPUT_MISSING, "x");
   CHECK_OK(stator_runtime_bind(r, f, 0, x, STATOR_FLOAT32, STATOR_CPU, 2, shape, NULL));
   CHECK_OK(stator_runtime_bind(r, f, 1, x, STATOR_FLOAT32, STATOR_CPU, 0, NULL, NULL));
@@ -187,7 +195,8 @@ static void arguments_of_another_type_or_count_are_refused(void) {
   stator_value *one = tuple_of(1, (stator_value *[]){float_vector(x, 2)});
   CHECK_CODE(stator_runtime_call(s.runtime, s.forward, two, NULL, s.arena, &result), STATOR_TYPE_MISMATCH);
   CHECK_CODE(stator_runtime_call(s.runtime, s.forward, three, NULL, s.arena, &result), STATOR_INVALID_ARGUMENT);
-  CHECK_CODE_SAYING(stator_runtime_call(s.runtime, s.forward, one, NULL, s.arena, &result), STATOR_INPUT_MISSING, "flag");
+  CHECK_CODE_SAYING(stator_runtime_call(s.runtime, s.forward, one, NULL, s.arena, &result), STATOR_INPUT_MISSING,
+                    "flag");
   CHECK_CODE(stator_runtime_call(s.runtime, s.forward, number, NULL, s.arena, &result), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_runtime_call(s.runtime, s.forward, one, number, s.arena, &result), STATOR_INVALID_ARGUMENT);
   CHECK(result == NULL);
@@ -202,7 +211,8 @@ static void what_the_model_raises_comes_as_its_own_message(void) {
   CHECK_OK(bind_floats(s.runtime, s.forward, 0, x, 2));
   CHECK_OK(stator_runtime_bind_value(s.runtime, s.forward, 1, bad));
   for (int i = 0; i < 3; ++i) {
-    CHECK_CODE_SAYING(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_MODEL_ERROR, "n must be positive, got -3");
+    CHECK_CODE_SAYING(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_MODEL_ERROR,
+                      "n must be positive, got -3");
     CHECK_INT(stator_arena_output_count(s.arena), 0);
   }
   CHECK_OK(stator_runtime_bind_value(s.runtime, s.forward, 1, fine));
@@ -226,7 +236,8 @@ static void methods_and_arenas_of_another_module_are_refused(void) {
   CHECK_OK(stator_runtime_run(one.runtime, one.forward, one.arena));
   const stator_method *method = NULL;
   CHECK_CODE_SAYING(stator_module_find_method(one.module, "froward", &method), STATOR_NOT_FOUND, "forward");
-  CHECK(method == NULL && stator_module_get_method(one.module, 99) == NULL && stator_module_get_method(one.module, -1) == NULL);
+  CHECK(method == NULL && stator_module_get_method(one.module, 99) == NULL &&
+        stator_module_get_method(one.module, -1) == NULL);
   CHECK(stator_method_input_name(one.forward, 2) == NULL && stator_method_input_type(one.forward, -1) == NULL);
   stator_value_release(args);
   end(&one), end(&other);
@@ -241,7 +252,8 @@ static void unknown_and_misplaced_options_are_refused_with_the_nearest_key(void)
   stator_status *status = stator_options_set_str(options, "weigths", "copy");
   if (status == NULL) status = stator_module_load(model_path("linear.pt"), options, &module);
   CHECK_INT(stator_status_code(status), STATOR_INVALID_ARGUMENT);
-  CHECK(strstr(stator_status_message(status), "weigths") != NULL && strstr(stator_status_message(status), "weights") != NULL);
+  CHECK(strstr(stator_status_message(status), "weigths") != NULL &&
+        strstr(stator_status_message(status), "weights") != NULL);
   stator_status_release(status);
   CHECK_CODE(stator_options_set_int(options, "weights", 1), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_options_set_str(options, "max_runtimes", "2"), STATOR_INVALID_ARGUMENT);
@@ -249,7 +261,8 @@ static void unknown_and_misplaced_options_are_refused_with_the_nearest_key(void)
 
   CHECK_OK(stator_options_create(&options));
   CHECK_OK(stator_options_set_int(options, "max_runtimes", 2));
-  CHECK_CODE_SAYING(stator_module_load(model_path("linear.pt"), options, &module), STATOR_INVALID_ARGUMENT, "max_runtimes");
+  CHECK_CODE_SAYING(stator_module_load(model_path("linear.pt"), options, &module), STATOR_INVALID_ARGUMENT,
+                    "max_runtimes");
   module = load("linear.pt");
   stator_runtime *runtime = NULL;
   stator_arena *arena = NULL;

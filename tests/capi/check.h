@@ -20,78 +20,83 @@
 #endif
 
 /* From any thread, and with others running: no handlers of exit. */
-#define FAIL(...)                                                 \
-  do {                                                            \
-    fflush(stdout);                                               \
+#define FAIL(...)                                                    \
+  do {                                                               \
+    fflush(stdout);                                                  \
     fprintf(stderr, "%s:%d: in %s: ", __FILE__, __LINE__, __func__); \
-    fprintf(stderr, __VA_ARGS__);                                 \
-    fputc('\n', stderr);                                          \
-    _Exit(1);                                                     \
+    fprintf(stderr, __VA_ARGS__);                                    \
+    fputc('\n', stderr);                                             \
+    _Exit(1);                                                        \
   } while (0)
 
-#define CHECK(condition)                            \
-  do {                                              \
+#define CHECK(condition)                               \
+  do {                                                 \
     if (!(condition)) FAIL("expected %s", #condition); \
   } while (0)
 
-#define CHECK_INT(got, wanted)                                                                              \
-  do {                                                                                                      \
-    const long long got_ = (long long)(got), wanted_ = (long long)(wanted);                                 \
-    if (got_ != wanted_) FAIL("%s: expected %s = %lld, got %lld", #got, #wanted, wanted_, got_);            \
+#define CHECK_INT(got, wanted)                                                                   \
+  do {                                                                                           \
+    const long long got_ = (long long)(got), wanted_ = (long long)(wanted);                      \
+    if (got_ != wanted_) FAIL("%s: expected %s = %lld, got %lld", #got, #wanted, wanted_, got_); \
   } while (0)
 
-#define CHECK_TEXT(got, wanted)                                                                             \
-  do {                                                                                                      \
-    const char *got_ = (got), *wanted_ = (wanted);                                                          \
-    if (got_ == NULL || strcmp(got_, wanted_) != 0) FAIL("%s: expected \"%s\", got \"%s\"", #got, wanted_, got_ ? got_ : "NULL"); \
+#define CHECK_TEXT(got, wanted)                                                     \
+  do {                                                                              \
+    const char *got_ = (got), *wanted_ = (wanted);                                  \
+    if (got_ == NULL || strcmp(got_, wanted_) != 0)                                 \
+      FAIL("%s: expected \"%s\", got \"%s\"", #got, wanted_, got_ ? got_ : "NULL"); \
   } while (0)
 
-#define CHECK_NEAR(got, wanted)                                                                             \
-  do {                                                                                                      \
-    const double got_ = (got), wanted_ = (wanted);                                                          \
-    if (!(fabs(got_ - wanted_) <= 1e-5 + 1.3e-6 * fabs(wanted_))) FAIL("%s: expected %.9g, got %.9g", #got, wanted_, got_); \
+#define CHECK_NEAR(got, wanted)                                   \
+  do {                                                            \
+    const double got_ = (got), wanted_ = (wanted);                \
+    if (!(fabs(got_ - wanted_) <= 1e-5 + 1.3e-6 * fabs(wanted_))) \
+      FAIL("%s: expected %.9g, got %.9g", #got, wanted_, got_);   \
   } while (0)
 
-#define CHECK_OK(call)                                                                                       \
-  do {                                                                                                       \
-    stator_status *status_ = (call);                                                                         \
-    if (status_ != NULL) FAIL("%s: %s: %s", #call, stator_status_name(stator_status_code(status_)), stator_status_message(status_)); \
+#define CHECK_OK(call)                                                                                            \
+  do {                                                                                                            \
+    stator_status *status_ = (call);                                                                              \
+    if (status_ != NULL)                                                                                          \
+      FAIL("%s: %s: %s", #call, stator_status_name(stator_status_code(status_)), stator_status_message(status_)); \
   } while (0)
 
 /* The call fails with the code, says something, and the status is released. */
 #define CHECK_CODE(call, wanted) CHECK_CODE_SAYING(call, wanted, "")
 
 /* The same, and the message holds `part`. */
-#define CHECK_CODE_SAYING(call, wanted, part)                                                                \
-  do {                                                                                                       \
-    stator_status *status_ = (call);                                                                         \
-    if (stator_status_code(status_) != (wanted) || stator_status_message(status_)[0] == '\0' ||              \
-        strstr(stator_status_message(status_), (part)) == NULL) {                                            \
-      FAIL("%s: expected %s saying \"%s\", got %s: %s", #call, stator_status_name(wanted), (part),           \
-           stator_status_name(stator_status_code(status_)), stator_status_message(status_));                 \
-    }                                                                                                        \
-    stator_status_release(status_);                                                                          \
+#define CHECK_CODE_SAYING(call, wanted, part)                                                      \
+  do {                                                                                             \
+    stator_status *status_ = (call);                                                               \
+    if (stator_status_code(status_) != (wanted) || stator_status_message(status_)[0] == '\0' ||    \
+        strstr(stator_status_message(status_), (part)) == NULL) {                                  \
+      FAIL("%s: expected %s saying \"%s\", got %s: %s", #call, stator_status_name(wanted), (part), \
+           stator_status_name(stator_status_code(status_)), stator_status_message(status_));       \
+    }                                                                                              \
+    stator_status_release(status_);                                                                \
   } while (0)
 
-#define CHECK_ONE_OF(call, first, second)                                                                    \
-  do {                                                                                                       \
-    stator_status *status_ = (call);                                                                         \
-    const int32_t code_ = stator_status_code(status_);                                                       \
-    if ((code_ != (first) && code_ != (second)) || stator_status_message(status_)[0] == '\0') {              \
+#define CHECK_ONE_OF(call, first, second)                                                                     \
+  do {                                                                                                        \
+    stator_status *status_ = (call);                                                                          \
+    const int32_t code_ = stator_status_code(status_);                                                        \
+    if ((code_ != (first) && code_ != (second)) || stator_status_message(status_)[0] == '\0') {               \
       FAIL("%s: expected %s or %s, got %s: %s", #call, stator_status_name(first), stator_status_name(second), \
-           stator_status_name(code_), stator_status_message(status_));                                       \
-    }                                                                                                        \
-    stator_status_release(status_);                                                                          \
+           stator_status_name(code_), stator_status_message(status_));                                        \
+    }                                                                                                         \
+    stator_status_release(status_);                                                                           \
   } while (0)
 
 static int64_t handles_at_start[STATOR_HANDLE_EXPORT + 1];
 
 static inline void remember_handles(void) {
-  for (int32_t kind = STATOR_HANDLE_STATUS; kind <= STATOR_HANDLE_EXPORT; ++kind) handles_at_start[kind] = stator_live_handles(kind);
+  for (int32_t kind = STATOR_HANDLE_STATUS; kind <= STATOR_HANDLE_EXPORT; ++kind)
+    handles_at_start[kind] = stator_live_handles(kind);
 }
 
 static inline void check_handles(const char *after) {
-  static const char *const names[] = {"", "status", "bytes", "options", "module", "runtime", "arena", "pool", "value", "export"};
+  static const char *const names[] = {"",        "status", "bytes", "options", "module",
+                                      "runtime", "arena",  "pool",  "value",   "export"};
   for (int32_t kind = STATOR_HANDLE_STATUS; kind <= STATOR_HANDLE_EXPORT; ++kind) {
     const long long extra = (long long)(stator_live_handles(kind) - handles_at_start[kind]);
     if (extra != 0) FAIL("%s: %lld more handles of kind %s than before", after, extra, names[kind]);
@@ -99,13 +104,13 @@ static inline void check_handles(const char *after) {
 }
 
 /* One test: runs it, and every handle must be gone afterwards. */
-#define RUN(test)               \
-  do {                          \
-    remember_handles();         \
-    test();                     \
-    check_handles(#test);       \
-    printf("ok %s\n", #test);   \
-    fflush(stdout);             \
+#define RUN(test)             \
+  do {                        \
+    remember_handles();       \
+    test();                   \
+    check_handles(#test);     \
+    printf("ok %s\n", #test); \
+    fflush(stdout);           \
   } while (0)
 
 static inline const char *from_environment(const char *name) {
@@ -174,7 +179,8 @@ static inline void end(session *s) {
 }
 
 /* Binds contiguous float32 memory of one dimension. */
-static inline stator_status *bind_floats(stator_runtime *runtime, const stator_method *method, int32_t index, float *data, int64_t count) {
+static inline stator_status *bind_floats(stator_runtime *runtime, const stator_method *method, int32_t index,
+                                         float *data, int64_t count) {
   return stator_runtime_bind(runtime, method, index, data, STATOR_FLOAT32, STATOR_CPU, 1, &count, NULL);
 }
 

@@ -54,7 +54,8 @@ static void every_call_is_refused(void) {
   stator_bytes *bytes = NULL;
   stator_options *options = NULL;
   const stator_method *method = NULL;
-  const int64_t statuses = stator_live_handles(STATOR_HANDLE_STATUS), modules = stator_live_handles(STATOR_HANDLE_MODULE);
+  const int64_t statuses = stator_live_handles(STATOR_HANDLE_STATUS),
+                modules = stator_live_handles(STATOR_HANDLE_MODULE);
   CHECK_CODE_SAYING(stator_module_load(model_path("add_mul.pt"), NULL, &module), STATOR_FORKED, "forked");
   CHECK_CODE(stator_module_load_shared(x, 8, count_release, &released, NULL, &module), STATOR_FORKED);
   CHECK_INT(released, 1);
@@ -80,8 +81,10 @@ static void every_call_is_refused(void) {
 
   /* Releases do nothing, so their order and number do not matter. */
   for (int i = 0; i < 3; ++i) {
-    stator_module_release(inherited.module), stator_runtime_release(inherited.runtime), stator_arena_release(inherited.arena);
-    stator_value_release(inherited_value), stator_options_release(inherited_options), stator_module_retain(inherited.module);
+    stator_module_release(inherited.module), stator_runtime_release(inherited.runtime),
+        stator_arena_release(inherited.arena);
+    stator_value_release(inherited_value), stator_options_release(inherited_options),
+        stator_module_retain(inherited.module);
   }
   CHECK_INT(stator_live_handles(STATOR_HANDLE_MODULE), modules);
   CHECK_TEXT(stator_method_name(inherited.forward), "forward");

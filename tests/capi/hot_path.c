@@ -128,7 +128,8 @@ static void a_bound_output_is_written_and_refused_if_it_does_not_fit(void) {
   CHECK_CODE(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_SHAPE_MISMATCH);
   CHECK_OK(stator_runtime_bind_output(s.runtime, s.forward, 0, result, STATOR_INT32, STATOR_CPU, 1, &count, NULL));
   CHECK_CODE(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_DTYPE_MISMATCH);
-  CHECK_CODE(stator_runtime_bind_output(s.runtime, s.forward, 1, result, STATOR_FLOAT32, STATOR_CPU, 1, &count, NULL), STATOR_INVALID_ARGUMENT);
+  CHECK_CODE(stator_runtime_bind_output(s.runtime, s.forward, 1, result, STATOR_FLOAT32, STATOR_CPU, 1, &count, NULL),
+             STATOR_INVALID_ARGUMENT);
   CHECK_OK(stator_runtime_bind_output(s.runtime, s.forward, 0, x, STATOR_FLOAT32, STATOR_CPU, 1, &count, NULL));
   CHECK_CODE_SAYING(stator_runtime_run(s.runtime, s.forward, s.arena), STATOR_INVALID_ARGUMENT, "overlaps");
 
@@ -243,7 +244,7 @@ static void held_results_stay_bit_equal_over_a_thousand_runs(void) {
   for (int run = 0; run < 1000; ++run) {
     fill(x, kCount, -(float)run);
     CHECK_OK(stator_runtime_run(s.runtime, s.forward, s.arena));
-    if (run % 10 == 0) {  /* arenas that come and go beside them */
+    if (run % 10 == 0) { /* arenas that come and go beside them */
       stator_arena *other = new_arena(s.module);
       CHECK_OK(stator_runtime_run(s.runtime, s.forward, other));
       stator_arena_release(other);
@@ -268,7 +269,10 @@ static void a_dlpack_input_is_owned_until_it_is_replaced(void) {
   fill(x, kCount, -1.0F), fill(y, kCount, 0.5F);
   int64_t shape = kCount, stride = 1;
   struct DLManagedTensorVersioned tensor = {
-      .major = 1, .minor = 0, .deleter = count_deletion, .tensor = {.data = x, .device = {1, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = &shape, .strides = &stride}};
+      .major = 1,
+      .minor = 0,
+      .deleter = count_deletion,
+      .tensor = {.data = x, .device = {1, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = &shape, .strides = &stride}};
   deleted = 0;
   CHECK_CODE(stator_runtime_bind_dlpack(s.runtime, s.forward, 2, &tensor), STATOR_INVALID_ARGUMENT);
   CHECK_INT(deleted, 0);
@@ -283,7 +287,8 @@ static void a_dlpack_input_is_owned_until_it_is_replaced(void) {
   CHECK_OK(stator_runtime_unbind(s.runtime, NULL));
   CHECK_INT(deleted, 2);
   tensor.major = 2;
-  CHECK_ONE_OF(stator_runtime_bind_dlpack(s.runtime, s.forward, 0, &tensor), STATOR_UNSUPPORTED, STATOR_INVALID_ARGUMENT);
+  CHECK_ONE_OF(stator_runtime_bind_dlpack(s.runtime, s.forward, 0, &tensor), STATOR_UNSUPPORTED,
+               STATOR_INVALID_ARGUMENT);
   tensor.major = 1;
   CHECK_INT(deleted, 2);
   CHECK_OK(stator_runtime_bind_dlpack(s.runtime, s.forward, 0, &tensor));
@@ -296,10 +301,11 @@ static void a_read_only_input_is_refused_where_the_model_writes(void) {
   float x[kCount];
   fill(x, kCount, 0.0F);
   int64_t shape = kCount, stride = 1;
-  struct DLManagedTensorVersioned tensor = {.major = 1,
-                                            .deleter = count_deletion,
-                                            .flags = DLPACK_READ_ONLY,
-                                            .tensor = {.data = x, .device = {1, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = &shape, .strides = &stride}};
+  struct DLManagedTensorVersioned tensor = {
+      .major = 1,
+      .deleter = count_deletion,
+      .flags = DLPACK_READ_ONLY,
+      .tensor = {.data = x, .device = {1, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = &shape, .strides = &stride}};
   CHECK_INT(stator_method_input_written(s.forward, 0), 1);
   deleted = 0;
   CHECK_CODE(stator_runtime_bind_dlpack(s.runtime, s.forward, 0, &tensor), STATOR_INVALID_ARGUMENT);

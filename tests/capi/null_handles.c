@@ -18,8 +18,8 @@ static uint64_t untouched; /* where out parameters point */
 
 static void expect_refused(stator_status *status, const char *function, const char *argument) {
   if (stator_status_code(status) != STATOR_INVALID_ARGUMENT) {
-    FAIL("%s with %s = NULL: expected INVALID_ARGUMENT, got %s: %s", function, argument, stator_status_name(stator_status_code(status)),
-         stator_status_message(status));
+    FAIL("%s with %s = NULL: expected INVALID_ARGUMENT, got %s: %s", function, argument,
+         stator_status_name(stator_status_code(status)), stator_status_message(status));
   }
   if (stator_status_message(status)[0] == '\0') FAIL("%s with %s = NULL: the status says nothing", function, argument);
   if (untouched != kPattern) FAIL("%s with %s = NULL: an out parameter was written", function, argument);

@@ -2,7 +2,8 @@
 #include "check.h"
 
 /* Runs counter.pt's forward on x and checks what the state has become. */
-static void count(stator_runtime *runtime, const stator_method *forward, stator_arena *arena, const float *x, float wanted_total, int64_t wanted_n) {
+static void count(stator_runtime *runtime, const stator_method *forward, stator_arena *arena, const float *x,
+                  float wanted_total, int64_t wanted_n) {
   CHECK_OK(bind_floats(runtime, forward, 0, (float *)x, 3));
   CHECK_OK(stator_runtime_run(runtime, forward, arena));
   CHECK_NEAR(output_floats(arena, 0, 3)[0], wanted_total);

@@ -11,7 +11,9 @@
 static inline void wait_for(pid_t child, const char *name) {
   int how = 0;
   CHECK(waitpid(child, &how, 0) == child);
-  if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) FAIL("%s: the process ended with %s %d", name, WIFEXITED(how) ? "exit status" : "signal", WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how));
+  if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
+    FAIL("%s: the process ended with %s %d", name, WIFEXITED(how) ? "exit status" : "signal",
+         WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how));
 }
 
 /* `program NAME`, with an environment in which the loader finds nothing but what is installed. */

@@ -98,7 +98,8 @@ static int second_caller_is_busy(void) {
   };
   const int under_way = atomic_load(&running) == 1;
   for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; ++i) {
-    if (under_way && stator_status_code(statuses[i]) != STATOR_BUSY) FAIL("call %zu beside a run: got %s", i, stator_status_name(stator_status_code(statuses[i])));
+    if (under_way && stator_status_code(statuses[i]) != STATOR_BUSY)
+      FAIL("call %zu beside a run: got %s", i, stator_status_name(stator_status_code(statuses[i])));
     stator_status_release(statuses[i]);
   }
   stator_runtime_release(clone);

@@ -70,7 +70,8 @@ static void containers_hold_their_items_in_order(void) {
   const stator_value *const *borrowed = (const stator_value *const *)items;
   CHECK_OK(stator_value_create_list(borrowed, 3, &list));
   CHECK_OK(stator_value_create_tuple(borrowed, 3, names, &tuple));
-  CHECK_OK(stator_value_create_dict((const stator_value *const[]){items[2], items[0]}, (const stator_value *const[]){list, tuple}, 2, &dict));
+  CHECK_OK(stator_value_create_dict((const stator_value *const[]){items[2], items[0]},
+                                    (const stator_value *const[]){list, tuple}, 2, &dict));
   CHECK_OK(stator_value_create_list(NULL, 0, &empty));
   for (int i = 0; i < 3; ++i) stator_value_release(items[i]);
   stator_value_release(list), stator_value_release(tuple);
@@ -96,7 +97,9 @@ static void containers_hold_their_items_in_order(void) {
   CHECK_CODE(stator_value_item(item, 0, &out), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_value_create_list((const stator_value *const[]){item, NULL}, 2, &out), STATOR_INVALID_ARGUMENT);
   CHECK_CODE(stator_value_create_list(NULL, -1, &out), STATOR_INVALID_ARGUMENT);
-  CHECK_CODE(stator_value_create_dict((const stator_value *const[]){empty}, (const stator_value *const[]){item}, 1, &out), STATOR_INVALID_ARGUMENT);
+  CHECK_CODE(
+      stator_value_create_dict((const stator_value *const[]){empty}, (const stator_value *const[]){item}, 1, &out),
+      STATOR_INVALID_ARGUMENT);
   CHECK(out == NULL);
   stator_value_release(dict);
   CHECK_OK(stator_value_as_int(item, &number));
@@ -119,15 +122,21 @@ static void tensors_are_copied_shared_or_taken_over(void) {
   int64_t shape[] = {3, 2}, strides[] = {1, 3};
   stator_value *copy = NULL, *shared = NULL, *taken = NULL;
   struct DLManagedTensorVersioned source = {
-      .major = 1, .deleter = count_delete, .tensor = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape, .strides = strides}};
+      .major = 1,
+      .deleter = count_delete,
+      .tensor = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape, .strides = strides}};
   freed = 0;
   CHECK_OK(stator_value_create_tensor(data, STATOR_FLOAT32, STATOR_CPU, 2, shape, strides, &copy));
-  CHECK_OK(stator_value_create_tensor_shared(data, STATOR_FLOAT32, STATOR_CPU, 2, shape, strides, count_free, &freed, &shared));
+  CHECK_OK(stator_value_create_tensor_shared(data, STATOR_FLOAT32, STATOR_CPU, 2, shape, strides, count_free, &freed,
+                                             &shared));
   CHECK_OK(stator_value_from_dlpack(&source, &taken));
   const int64_t negative[] = {3, -2};
   stator_value *none = NULL;
-  CHECK_CODE(stator_value_create_tensor_shared(data, STATOR_FLOAT32, STATOR_CPU, 2, negative, NULL, count_free, &freed, &none), STATOR_INVALID_ARGUMENT);
-  CHECK_ONE_OF(stator_value_create_tensor(data, 77, STATOR_CPU, 2, shape, NULL, &none), STATOR_INVALID_ARGUMENT, STATOR_UNSUPPORTED);
+  CHECK_CODE(
+      stator_value_create_tensor_shared(data, STATOR_FLOAT32, STATOR_CPU, 2, negative, NULL, count_free, &freed, &none),
+      STATOR_INVALID_ARGUMENT);
+  CHECK_ONE_OF(stator_value_create_tensor(data, 77, STATOR_CPU, 2, shape, NULL, &none), STATOR_INVALID_ARGUMENT,
+               STATOR_UNSUPPORTED);
   CHECK_INT(freed, 0);
   data[3] = -3;
 
@@ -137,7 +146,8 @@ static void tensors_are_copied_shared_or_taken_over(void) {
     const int64_t *sizes = NULL, *steps = NULL;
     int32_t dtype = 0, device = 0, ndim = 0;
     CHECK_OK(stator_value_as_tensor(all[i], (const void **)&elements, &dtype, &device, &ndim, &sizes, &steps));
-    CHECK(dtype == STATOR_FLOAT32 && device == STATOR_CPU && ndim == 2 && sizes[0] == 3 && sizes[1] == 2 && steps[0] == 1 && steps[1] == 3);
+    CHECK(dtype == STATOR_FLOAT32 && device == STATOR_CPU && ndim == 2 && sizes[0] == 3 && sizes[1] == 2 &&
+          steps[0] == 1 && steps[1] == 3);
     CHECK((elements == data) == (i > 0));
     CHECK_NEAR(elements[3], i == 0 ? 3.0 : -3.0);
     CHECK_INT(stator_value_size(all[i]), 6);
@@ -167,7 +177,8 @@ static void a_method_gets_and_gives_every_kind(void) {
   CHECK_OK(stator_runtime_call(s.runtime, s.forward, args, NULL, s.arena, &result));
   CHECK_INT(stator_value_kind(result), STATOR_KIND_TUPLE);
   CHECK_INT(stator_value_size(result), 6);
-  static const int32_t kinds[] = {STATOR_KIND_TENSOR, STATOR_KIND_INT, STATOR_KIND_FLOAT, STATOR_KIND_BOOL, STATOR_KIND_STR, STATOR_KIND_NONE};
+  static const int32_t kinds[] = {STATOR_KIND_TENSOR, STATOR_KIND_INT, STATOR_KIND_FLOAT,
+                                  STATOR_KIND_BOOL,   STATOR_KIND_STR, STATOR_KIND_NONE};
   for (int i = 0; i < 6; ++i) {
     CHECK_OK(stator_value_item(result, i, &item));
     CHECK_INT(stator_value_kind(item), kinds[i]);
@@ -206,8 +217,10 @@ static void arguments_can_be_named_and_defaults_left_out(void) {
   CHECK_OK(stator_value_create_float(10, &scale));
   CHECK_OK(stator_value_create_str("scale", 5, &name));
   CHECK_OK(stator_value_create_str("scael", 5, &wrong));
-  CHECK_OK(stator_value_create_dict((const stator_value *const[]){name}, (const stator_value *const[]){scale}, 1, &kwargs));
-  CHECK_OK(stator_value_create_dict((const stator_value *const[]){wrong}, (const stator_value *const[]){scale}, 1, &typo));
+  CHECK_OK(
+      stator_value_create_dict((const stator_value *const[]){name}, (const stator_value *const[]){scale}, 1, &kwargs));
+  CHECK_OK(
+      stator_value_create_dict((const stator_value *const[]){wrong}, (const stator_value *const[]){scale}, 1, &typo));
   stator_value *args = tuple_of(1, (stator_value *[]){float_vector(x, 2)});
   const float *data = NULL;
   for (int named = 0; named < 2; ++named) {
@@ -216,7 +229,8 @@ static void arguments_can_be_named_and_defaults_left_out(void) {
     CHECK_NEAR(data[1], named ? 20.0 : 4.0);
     stator_value_release(result);
   }
-  CHECK_CODE_SAYING(stator_runtime_call(s.runtime, s.forward, args, typo, s.arena, &result), STATOR_INVALID_ARGUMENT, "scael");
+  CHECK_CODE_SAYING(stator_runtime_call(s.runtime, s.forward, args, typo, s.arena, &result), STATOR_INVALID_ARGUMENT,
+                    "scael");
   stator_value *all[] = {scale, name, wrong, kwargs, typo, args};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) stator_value_release(all[i]);
   end(&s);
@@ -249,7 +263,8 @@ static void files_give_back_what_was_written(void) {
   stator_value *tensor = NULL, *name = NULL, *dict = NULL, *back = NULL, *key = NULL, *item = NULL;
   CHECK_OK(stator_value_create_tensor(data, STATOR_FLOAT32, STATOR_CPU, 2, shape, NULL, &tensor));
   CHECK_OK(stator_value_create_str("x", 1, &name));
-  CHECK_OK(stator_value_create_dict((const stator_value *const[]){name}, (const stator_value *const[]){tensor}, 1, &dict));
+  CHECK_OK(
+      stator_value_create_dict((const stator_value *const[]){name}, (const stator_value *const[]){tensor}, 1, &dict));
   static const char *const files[] = {"saved.pt", "saved.npz"};
   for (int i = 0; i < 2; ++i) {
     snprintf(path, sizeof path, "%s/%s", folder, files[i]);

@@ -32,11 +32,14 @@ static void make_torch(const char *folder, const char *source, const char *flags
   CHECK(file != NULL);
   fprintf(file, "%s\n", source);
   fclose(file);
-  snprintf(command, sizeof command, "cd '%s' && ${CC:-cc} -shared -fPIC -Wl,-soname,libtorch_cpu.so -o lib/libtorch_cpu.so fake.c %s", below(folder), flags);
+  snprintf(command, sizeof command,
+           "cd '%s' && ${CC:-cc} -shared -fPIC -Wl,-soname,libtorch_cpu.so -o lib/libtorch_cpu.so fake.c %s",
+           below(folder), flags);
   run_shell("%s%s", command, "");
 }
 
-static const char kVersion210[] = "unsigned long aoti_torch_abi_version(void) { return 2ul << 56 | 10ul << 48 | 1ul << 40; }";
+static const char kVersion210[] =
+    "unsigned long aoti_torch_abi_version(void) { return 2ul << 56 | 10ul << 48 | 1ul << 40; }";
 
 static void make_all(void) {
   CHECK(mkdtemp(root) != NULL);
@@ -46,16 +49,20 @@ static void make_all(void) {
   run_shell("echo 'no library' > '%s/text/lib/libtorch_cpu.so'%s", root, "");
   /* As a wheel: site-packages/torch/lib beside site-packages/nvidia/cu13/lib, without a run path. */
   make_folder("site"), make_folder("site/nvidia"), make_folder("site/nvidia/cu13"), make_folder("site/nvidia/cu13/lib");
-  run_shell("cd '%s' && echo 'int cuda(void) { return 1; }' > cuda.c && ${CC:-cc} -shared -fPIC -Wl,-soname,libstatorfake.so.13 -o libstatorfake.so.13 cuda.c%s", root, "");
+  run_shell(
+      "cd '%s' && echo 'int cuda(void) { return 1; }' > cuda.c && ${CC:-cc} -shared -fPIC "
+      "-Wl,-soname,libstatorfake.so.13 -o libstatorfake.so.13 cuda.c%s",
+      root, "");
   make_torch("site/torch", kVersion210, "-Wl,--no-as-needed ../../libstatorfake.so.13");
   setenv("STATOR_TEST_FAKES", root, 1);
 }
 
 static void refused(const char *folder, int32_t code, const char *part) {
   stator_status *status = stator_torch_load(below(folder));
-  if (stator_status_code(status) != code || strstr(stator_status_message(status), part) == NULL || strstr(stator_status_message(status), path) == NULL) {
-    FAIL("%s: expected %s naming \"%s\" and the path, got %s: %s", folder, stator_status_name(code), part, stator_status_name(stator_status_code(status)),
-         stator_status_message(status));
+  if (stator_status_code(status) != code || strstr(stator_status_message(status), part) == NULL ||
+      strstr(stator_status_message(status), path) == NULL) {
+    FAIL("%s: expected %s naming \"%s\" and the path, got %s: %s", folder, stator_status_name(code), part,
+         stator_status_name(stator_status_code(status)), stator_status_message(status));
   }
   CHECK(strstr(stator_status_message(status), "needs LibTorch 2.") != NULL || code != STATOR_TORCH_VERSION);
   stator_status_release(status);
@@ -83,7 +90,8 @@ static void the_one_in_the_process_is_the_one_that_counts(void) {
   stator_module *module = NULL;
   CHECK(dlopen(below("torch210/lib/libtorch_cpu.so"), RTLD_NOW | RTLD_LOCAL) != NULL);
   CHECK_CODE_SAYING(stator_module_load(model_path("add_mul.pt"), NULL, &module), STATOR_TORCH_VERSION, path);
-  CHECK_CODE_SAYING(stator_torch_load(from_environment("STATOR_TORCH_HOME")), STATOR_TORCH_VERSION, "in this process already");
+  CHECK_CODE_SAYING(stator_torch_load(from_environment("STATOR_TORCH_HOME")), STATOR_TORCH_VERSION,
+                    "in this process already");
 }
 
 int main(int argc, char **argv) {

@@ -15,7 +15,12 @@ MODELS = Path(os.environ.get("STATOR_TEST_MODELS", BUILD / "models"))
 @pytest.fixture(scope="session")
 def torch_home():
     given = os.environ.get("STATOR_TORCH_HOME")
-    return given or subprocess.check_output([ROOT / "packaging/libtorch/locate.sh"], text=True).strip()
+    return (
+        given
+        or subprocess.check_output(
+            [ROOT / "packaging/libtorch/locate.sh"], text=True
+        ).strip()
+    )
 
 
 class Result:
@@ -38,11 +43,25 @@ class Result:
 @pytest.fixture
 def stator(torch_home, tmp_path):
     def call(*words, torch=torch_home):
-        environment = {name: value for name, value in os.environ.items() if name != "STATOR_TORCH_HOME"}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name != "STATOR_TORCH_HOME"
+        }
         if torch:
             environment["STATOR_TORCH_HOME"] = str(torch)
         command = [BUILD / "bin" / "stator", *map(str, words)]
-        return Result(subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False))
+        return Result(
+            subprocess.run(
+                command,
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+        )
 
     return call
 

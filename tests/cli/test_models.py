@@ -31,7 +31,12 @@ def test_inspect_shows_state_methods_and_written_inputs(stator, model):
     assert {m["name"] for m in counter["methods"]} == {"forward", "reset"}
     assert {s["name"] for s in counter["state"]} == {"n", "total"}
     assert "one copy per runtime" in stator("inspect", model("counter")).out
-    assert stator("inspect", model("writes"), "--json").json["methods"][0]["inputs"][0]["written"] is True
+    assert (
+        stator("inspect", model("writes"), "--json").json["methods"][0]["inputs"][0][
+            "written"
+        ]
+        is True
+    )
     assert "no state" in stator("inspect", model("add_mul")).out
 
 
@@ -40,7 +45,13 @@ def test_plan_lists_every_node_with_kind_and_counts(stator, model):
     assert result.code == 0, result.err
     nodes = stator("plan", model("deep_and_wide"), "--json").json["nodes"]
     assert any("bmm" in node["operator"] for node in nodes)
-    assert {node["kind"] for node in nodes} <= {"bound", "out", "native", "fallback", "control"}
+    assert {node["kind"] for node in nodes} <= {
+        "bound",
+        "out",
+        "native",
+        "fallback",
+        "control",
+    }
     for node in nodes:
         assert node["operator"] in result.out
         assert "why" in node
@@ -48,13 +59,22 @@ def test_plan_lists_every_node_with_kind_and_counts(stator, model):
 
 
 def test_plan_tells_bytes_after_a_run(stator, model):
-    shapes = ["--shape", "float32[4,1,32]", "--shape", "float32[4,1,32]", "--shape", "float32[4,50]"]
+    shapes = [
+        "--shape",
+        "float32[4,1,32]",
+        "--shape",
+        "float32[4,1,32]",
+        "--shape",
+        "float32[4,50]",
+    ]
     plan = stator("plan", model("deep_and_wide"), *shapes, "--json").json
     assert plan["workspace_bytes"] > 0
     assert plan["output_bytes"] >= 16
 
 
-@pytest.mark.parametrize("way", ["positional npz", "named npz", "list pt", "tuple pt", "dict pt"])
+@pytest.mark.parametrize(
+    "way", ["positional npz", "named npz", "list pt", "tuple pt", "dict pt"]
+)
 def test_run_takes_inputs_from_every_kind_of_file(stator, model, tmp_path, way):
     tensors = [torch.from_numpy(X), torch.from_numpy(Y)]
     if way == "positional npz":
@@ -62,22 +82,48 @@ def test_run_takes_inputs_from_every_kind_of_file(stator, model, tmp_path, way):
     elif way == "named npz":
         np.savez_compressed(tmp_path / "in.npz", y=Y, x=X)
     else:
-        value = {"list pt": tensors, "tuple pt": tuple(tensors), "dict pt": {"y": tensors[1], "x": tensors[0]}}[way]
+        value = {
+            "list pt": tensors,
+            "tuple pt": tuple(tensors),
+            "dict pt": {"y": tensors[1], "x": tensors[0]},
+        }[way]
         torch.save(value, tmp_path / "in.pt")
     file = "in.npz" if way.endswith("npz") else "in.pt"
     result = stator("run", model("add_mul"), "--inputs", file, "--outputs", "out.npz")
     assert result.code == 0, result.err
-    torch.testing.assert_close(torch.from_numpy(np.load(tmp_path / "out.npz")["arr_0"]), expected(model("add_mul"), *tensors))
+    torch.testing.assert_close(
+        torch.from_numpy(np.load(tmp_path / "out.npz")["arr_0"]),
+        expected(model("add_mul"), *tensors),
+    )
 
 
 def test_run_writes_what_torch_load_reads(stator, model, tmp_path):
     np.savez(tmp_path / "in.npz", X, Y)
-    result = stator("run", model("containers"), "--inputs", "in.npz", "--outputs", "out.pt", "--json").json
-    assert [entry["place"] for entry in result["outputs"]] == ['[0]["sum"]', '[0]["product"]', "[1][0]", "[1][1]", "[1][2]"]
+    result = stator(
+        "run",
+        model("containers"),
+        "--inputs",
+        "in.npz",
+        "--outputs",
+        "out.pt",
+        "--json",
+    ).json
+    assert [entry["place"] for entry in result["outputs"]] == [
+        '[0]["sum"]',
+        '[0]["product"]',
+        "[1][0]",
+        "[1][1]",
+        "[1][2]",
+    ]
     assert all(entry["type"] == "float32[2, 3]" for entry in result["outputs"])
     named, listed = torch.load(tmp_path / "out.pt", weights_only=True)
-    want_named, want_listed = expected(model("containers"), torch.from_numpy(X), torch.from_numpy(Y))
-    for got, want in [*zip(named.values(), want_named.values(), strict=True), *zip(listed, want_listed, strict=True)]:
+    want_named, want_listed = expected(
+        model("containers"), torch.from_numpy(X), torch.from_numpy(Y)
+    )
+    for got, want in [
+        *zip(named.values(), want_named.values(), strict=True),
+        *zip(listed, want_listed, strict=True),
+    ]:
         torch.testing.assert_close(got, want)
 
 
@@ -86,25 +132,61 @@ def test_run_takes_scalars_from_npz_and_leaves_defaults(stator, model, tmp_path)
     result = stator("run", model("loops"), "--inputs", "in.npz", "--json").json
     assert result["outputs"][1] == {"place": "[1]", "kind": "int", "value": 10}
     np.savez(tmp_path / "in.npz", x=X, shift=Y)
-    assert stator("run", model("defaults"), "--inputs", "in.npz", "--outputs", "out.npz").code == 0
-    np.testing.assert_allclose(np.load(tmp_path / "out.npz")["arr_0"], X * 2 + Y, rtol=1e-6)
+    assert (
+        stator(
+            "run", model("defaults"), "--inputs", "in.npz", "--outputs", "out.npz"
+        ).code
+        == 0
+    )
+    np.testing.assert_allclose(
+        np.load(tmp_path / "out.npz")["arr_0"], X * 2 + Y, rtol=1e-6
+    )
 
 
 def test_run_takes_another_method(stator, model, tmp_path):
     np.savez(tmp_path / "in.npz", X, Y)
-    assert stator("run", model("two_methods"), "--method", "score", "--inputs", "in.npz", "--outputs", "out.npz").code == 0
-    np.testing.assert_allclose(np.load(tmp_path / "out.npz")["arr_0"], (X * Y).sum(-1), rtol=1e-5)
+    assert (
+        stator(
+            "run",
+            model("two_methods"),
+            "--method",
+            "score",
+            "--inputs",
+            "in.npz",
+            "--outputs",
+            "out.npz",
+        ).code
+        == 0
+    )
+    np.testing.assert_allclose(
+        np.load(tmp_path / "out.npz")["arr_0"], (X * Y).sum(-1), rtol=1e-5
+    )
 
 
 def test_values_of_every_type_can_be_given(stator, model):
     given = ["t=float32[2]", "i=5", "f=2", "b=true", "s=a=b", "o=none"]
-    result = stator("run", model("kinds"), *[word for spec in given for word in ("--shape", spec)], "--json").json
+    result = stator(
+        "run",
+        model("kinds"),
+        *[word for spec in given for word in ("--shape", spec)],
+        "--json",
+    ).json
     values = [entry.get("value", entry.get("type")) for entry in result["outputs"]]
     assert values == ["float32[2]", 6, 4.0, False, "a=b!", None]
 
 
 def test_bench_measures(stator, model):
-    result = stator("bench", model("add_mul"), "--shape", "float32[1,8]", "--shape", "y=float32[1,8]", "--seconds", "0.2", "--json").json
+    result = stator(
+        "bench",
+        model("add_mul"),
+        "--shape",
+        "float32[1,8]",
+        "--shape",
+        "y=float32[1,8]",
+        "--seconds",
+        "0.2",
+        "--json",
+    ).json
     assert 0 < result["min_us"] <= result["p50_us"] <= result["p99_us"]
     assert result["runs"] == result["batch"] * result["batches"] > 0
     assert (result["threads"], result["callers"]) == (1, 1)
@@ -113,9 +195,30 @@ def test_bench_measures(stator, model):
 
 
 def test_bench_with_callers_and_threads_and_state(stator, model):
-    result = stator("bench", model("counter"), "--shape", "float32[3]", "--callers", "3", "--threads", "2", "--seconds", "0.2", "--json").json
+    result = stator(
+        "bench",
+        model("counter"),
+        "--shape",
+        "float32[3]",
+        "--callers",
+        "3",
+        "--threads",
+        "2",
+        "--seconds",
+        "0.2",
+        "--json",
+    ).json
     assert (result["threads"], result["callers"]) == (2, 3)
-    text = stator("bench", model("counter"), "--shape", "float32[3]", "--callers", "2", "--seconds", "0.1")
+    text = stator(
+        "bench",
+        model("counter"),
+        "--shape",
+        "float32[3]",
+        "--callers",
+        "2",
+        "--seconds",
+        "0.1",
+    )
     assert text.code == 0
     assert text.err == ""  # progress is for terminals only
     assert "p50" in text.out
@@ -129,7 +232,10 @@ def test_bench_with_callers_and_threads_and_state(stator, model):
         (["--shape", "z=float32[2]"], ['no input "z"', "x: Tensor, y: Tensor"]),
         (["--shape", "float[2]"], ['no dtype "float"']),
         (["--shape", "float32[2,-1]"], ["whole numbers"]),
-        (["--shape", "float32[1]", "--shape", "x=float32[1]"], ['"x" was given before']),
+        (
+            ["--shape", "float32[1]", "--shape", "x=float32[1]"],
+            ['"x" was given before'],
+        ),
         (["--shape", "1", "--shape", "1", "--shape", "1"], ["one too many"]),
         (["--shape", "float32[1]", "--inputs", "in.npz"], ["exclude each other"]),
     ],
@@ -143,7 +249,10 @@ def test_bench_says_which_inputs_are_wrong(stator, model, words, parts):
 def test_errors_have_codes_and_places(stator, model, tmp_path):
     assert stator("inspect", "none.pt", "--json").error["code"] == "NOT_FOUND"
     assert stator("inspect", model("truncated"), "--json").error["code"] == "BAD_MODEL"
-    assert stator("run", model("add_mul"), "--method", "nonsense", "--json").error["code"] == "NOT_FOUND"
+    assert (
+        stator("run", model("add_mul"), "--method", "nonsense", "--json").error["code"]
+        == "NOT_FOUND"
+    )
     result = stator("run", model("raises"), "--shape", "float32[2]", "--shape", "n=-1")
     assert result.code == 1
     assert result.err.startswith("stator: MODEL_ERROR: ")

@@ -28,7 +28,15 @@ def test_version_needs_no_libtorch(stator):
 
 def test_version_as_json_says_which_libtorch(stator):
     info = stator("--version", "--json").json
-    assert {"stator", "abi", "torch_built", "torch_loaded", "torch_path", "cpu_capability", "compiler"} <= set(info)
+    assert {
+        "stator",
+        "abi",
+        "torch_built",
+        "torch_loaded",
+        "torch_path",
+        "cpu_capability",
+        "compiler",
+    } <= set(info)
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,8 @@ struct Mismatch : std::runtime_error {
 
 void check(stator_status* status) {
   if (status == nullptr) return;
-  const Refusal refusal{stator_status_name(stator_status_code(status)), stator_status_message(status), stator_status_argument(status),
-                        stator_status_operator(status), stator_status_source(status)};
+  const Refusal refusal{stator_status_name(stator_status_code(status)), stator_status_message(status),
+                        stator_status_argument(status), stator_status_operator(status), stator_status_source(status)};
   stator_status_release(status);
   throw refusal;
 }
@@ -71,9 +71,10 @@ struct Dtype {
 };
 
 Dtype dtype_of(const std::string& name) {
-  static const std::map<std::string, Dtype> all = {
-      {"float32", {STATOR_FLOAT32, 4}}, {"float64", {STATOR_FLOAT64, 8}}, {"bfloat16", {STATOR_BFLOAT16, 2}}, {"int64", {STATOR_INT64, 8}},
-      {"int32", {STATOR_INT32, 4}},     {"uint8", {STATOR_UINT8, 1}},     {"bool", {STATOR_BOOL, 1}}};
+  static const std::map<std::string, Dtype> all = {{"float32", {STATOR_FLOAT32, 4}},   {"float64", {STATOR_FLOAT64, 8}},
+                                                   {"bfloat16", {STATOR_BFLOAT16, 2}}, {"int64", {STATOR_INT64, 8}},
+                                                   {"int32", {STATOR_INT32, 4}},       {"uint8", {STATOR_UINT8, 1}},
+                                                   {"bool", {STATOR_BOOL, 1}}};
   return all.at(name);
 }
 
@@ -98,30 +99,40 @@ T load_as(const void* at) {
 
 void write_element(void* at, int32_t dtype, const Json& json) {
   switch (dtype) {
-    case STATOR_FLOAT32: return store_as(at, static_cast<float>(number(json)));
-    case STATOR_FLOAT64: return store_as(at, number(json));
+    case STATOR_FLOAT32:
+      return store_as(at, static_cast<float>(number(json)));
+    case STATOR_FLOAT64:
+      return store_as(at, number(json));
     case STATOR_BFLOAT16: {
       const auto wide = static_cast<float>(number(json));
       return store_as(at, static_cast<uint16_t>(load_as<uint32_t>(&wide) >> 16U));
     }
-    case STATOR_INT64: return store_as(at, json.get<int64_t>());
-    case STATOR_INT32: return store_as(at, json.get<int32_t>());
-    default: return store_as(at, json.get<uint8_t>());
+    case STATOR_INT64:
+      return store_as(at, json.get<int64_t>());
+    case STATOR_INT32:
+      return store_as(at, json.get<int32_t>());
+    default:
+      return store_as(at, json.get<uint8_t>());
   }
 }
 
 // As double, which holds every number of the table exactly.
 double read_element(const void* at, int32_t dtype) {
   switch (dtype) {
-    case STATOR_FLOAT32: return load_as<float>(at);
-    case STATOR_FLOAT64: return load_as<double>(at);
+    case STATOR_FLOAT32:
+      return load_as<float>(at);
+    case STATOR_FLOAT64:
+      return load_as<double>(at);
     case STATOR_BFLOAT16: {
       const uint32_t wide = static_cast<uint32_t>(load_as<uint16_t>(at)) << 16U;
       return load_as<float>(&wide);
     }
-    case STATOR_INT64: return static_cast<double>(load_as<int64_t>(at));
-    case STATOR_INT32: return load_as<int32_t>(at);
-    default: return load_as<uint8_t>(at);
+    case STATOR_INT64:
+      return static_cast<double>(load_as<int64_t>(at));
+    case STATOR_INT32:
+      return load_as<int32_t>(at);
+    default:
+      return load_as<uint8_t>(at);
   }
 }
 
@@ -150,13 +161,17 @@ void for_each_element(const std::vector<int64_t>& shape, const std::vector<int64
 // A tensor of the table in memory of ours, laid out as the table says.
 struct Buffer {
   explicit Buffer(const Json& json)
-      : dtype(dtype_of(json.at("dtype"))), shape(json.at("shape").get<std::vector<int64_t>>()), strides(contiguous(shape)) {
+      : dtype(dtype_of(json.at("dtype"))),
+        shape(json.at("shape").get<std::vector<int64_t>>()),
+        strides(contiguous(shape)) {
     if (json.contains("strides")) strides = json.at("strides").get<std::vector<int64_t>>();
     const Json& data = json.at("data");
     size_t span = 0;
     for_each_element(shape, strides, [&](size_t, size_t offset) { span = std::max(span, offset + 1); });
     bytes.resize(span * dtype.bytes);
-    for_each_element(shape, strides, [&](size_t k, size_t offset) { write_element(&bytes[offset * dtype.bytes], dtype.code, data.at(k)); });
+    for_each_element(shape, strides, [&](size_t k, size_t offset) {
+      write_element(&bytes[offset * dtype.bytes], dtype.code, data.at(k));
+    });
   }
   int32_t ndim() const { return static_cast<int32_t>(shape.size()); }
   void* data() { return bytes.empty() ? nullptr : bytes.data(); }
@@ -174,7 +189,8 @@ Value make_sequence(const Json& items, const Json* names) {
   std::vector<const stator_value*> borrowed;
   for (const Json& item : items) borrowed.push_back(owned.emplace_back(make_value(item)).get());
   const auto count = static_cast<int64_t>(borrowed.size());
-  if (names == nullptr) return made<Value>([&](stator_value** out) { return stator_value_create_list(borrowed.data(), count, out); });
+  if (names == nullptr)
+    return made<Value>([&](stator_value** out) { return stator_value_create_list(borrowed.data(), count, out); });
   std::vector<const char*> fields;
   for (const Json& name : *names) fields.push_back(name.get_ref<const std::string&>().c_str());
   const char* const* given = fields.empty() ? nullptr : fields.data();
@@ -189,8 +205,9 @@ Value make_dict(const std::vector<std::pair<Json, Json>>& pairs) {
     keys.push_back(owned.emplace_back(make_value(key)).get());
     items.push_back(owned.emplace_back(make_value(item)).get());
   }
-  return made<Value>(
-      [&](stator_value** out) { return stator_value_create_dict(keys.data(), items.data(), static_cast<int64_t>(keys.size()), out); });
+  return made<Value>([&](stator_value** out) {
+    return stator_value_create_dict(keys.data(), items.data(), static_cast<int64_t>(keys.size()), out);
+  });
 }
 
 Value make_value(const Json& json) {
@@ -198,17 +215,23 @@ Value make_value(const Json& json) {
   const std::string& kind = json.begin().key();
   const Json& given = json.begin().value();
   if (kind == "none") return made<Value>(stator_value_create_none);
-  if (kind == "bool") return made<Value>([&](stator_value** out) { return stator_value_create_bool(given.get<bool>() ? 1 : 0, out); });
-  if (kind == "int") return made<Value>([&](stator_value** out) { return stator_value_create_int(given.get<int64_t>(), out); });
-  if (kind == "float") return made<Value>([&](stator_value** out) { return stator_value_create_float(number(given), out); });
+  if (kind == "bool")
+    return made<Value>([&](stator_value** out) { return stator_value_create_bool(given.get<bool>() ? 1 : 0, out); });
+  if (kind == "int")
+    return made<Value>([&](stator_value** out) { return stator_value_create_int(given.get<int64_t>(), out); });
+  if (kind == "float")
+    return made<Value>([&](stator_value** out) { return stator_value_create_float(number(given), out); });
   if (kind == "str") {
     const auto& text = given.get_ref<const std::string&>();
-    return made<Value>([&](stator_value** out) { return stator_value_create_str(text.data(), static_cast<int64_t>(text.size()), out); });
+    return made<Value>([&](stator_value** out) {
+      return stator_value_create_str(text.data(), static_cast<int64_t>(text.size()), out);
+    });
   }
   if (kind == "tensor") {
     Buffer buffer(given);
     return made<Value>([&](stator_value** out) {
-      return stator_value_create_tensor(buffer.data(), buffer.dtype.code, STATOR_CPU, buffer.ndim(), buffer.shape.data(), buffer.strides.data(), out);
+      return stator_value_create_tensor(buffer.data(), buffer.dtype.code, STATOR_CPU, buffer.ndim(),
+                                        buffer.shape.data(), buffer.strides.data(), out);
     });
   }
   if (kind == "list") return make_sequence(given, nullptr);
@@ -241,11 +264,13 @@ class Table {
         trouble = error.what();
       }
       if (!trouble.empty()) ++failed;
-      std::printf("%s %s%s%s\n", trouble.empty() ? "ok  " : "FAIL", name.c_str(), trouble.empty() ? "" : ": ", trouble.c_str());
+      std::printf("%s %s%s%s\n", trouble.empty() ? "ok  " : "FAIL", name.c_str(), trouble.empty() ? "" : ": ",
+                  trouble.c_str());
     };
     for (const Json& signature : json_.at("signatures")) {
-      attempt("signature of " + signature.at("model").get<std::string>() + " " + signature.at("method").get<std::string>(),
-              [&] { run_signature(signature); });
+      attempt(
+          "signature of " + signature.at("model").get<std::string>() + " " + signature.at("method").get<std::string>(),
+          [&] { run_signature(signature); });
     }
     for (const Json& test : json_.at("cases")) {
       const std::string name = test.at("name");
@@ -277,7 +302,8 @@ class Table {
   void run_signature(const Json& signature) const {
     const Module module = load(signature);
     const stator_method* method = nullptr;
-    check(stator_module_find_method(module.get(), signature.at("method").get_ref<const std::string&>().c_str(), &method));
+    check(
+        stator_module_find_method(module.get(), signature.at("method").get_ref<const std::string&>().c_str(), &method));
     Json got = {{"inputs", Json::array()}, {"outputs", stator_method_output_count(method)}};
     for (int32_t i = 0; i < stator_method_input_count(method); ++i) {
       got["inputs"].push_back({{"name", stator_method_input_name(method, i)},
@@ -285,7 +311,8 @@ class Table {
                                {"written", stator_method_input_written(method, i) != 0}});
     }
     for (const char* key : {"inputs", "outputs"}) {
-      if (got[key] != signature.at(key)) throw Mismatch("expected " + signature.at(key).dump() + ", got " + got[key].dump());
+      if (got[key] != signature.at(key))
+        throw Mismatch("expected " + signature.at(key).dump() + ", got " + got[key].dump());
     }
   }
 
@@ -295,15 +322,18 @@ class Table {
       return;
     }
     const Module module = load(test);
-    const auto runtime = made<Runtime>([&](stator_runtime** out) { return stator_runtime_create(module.get(), nullptr, out); });
+    const auto runtime =
+        made<Runtime>([&](stator_runtime** out) { return stator_runtime_create(module.get(), nullptr, out); });
     const auto arena = made<Arena>([&](stator_arena** out) { return stator_arena_create(module.get(), nullptr, out); });
     int place = 0;
     for (const Json& step : test.at("steps")) {
       std::vector<std::optional<Buffer>> buffers;
       const auto body = [&] {
         const stator_method* method = nullptr;
-        check(stator_module_find_method(module.get(), step.at("method").get_ref<const std::string&>().c_str(), &method));
-        const Value result = bound ? run_bound(step, runtime.get(), method, arena.get(), buffers) : call(step, runtime.get(), method, arena.get());
+        check(
+            stator_module_find_method(module.get(), step.at("method").get_ref<const std::string&>().c_str(), &method));
+        const Value result = bound ? run_bound(step, runtime.get(), method, arena.get(), buffers)
+                                   : call(step, runtime.get(), method, arena.get());
         if (!step.contains("error")) compare(result.get(), step.at("result"), "result");
         if (bound && !step.contains("error")) compare_outputs(arena.get(), step.at("result"));
       };
@@ -318,7 +348,8 @@ class Table {
       } catch (const Mismatch& mismatch) {
         throw Mismatch("step " + std::to_string(place) + ": " + mismatch.what());
       } catch (const Refusal& refusal) {
-        throw Mismatch("step " + std::to_string(place) + " refused: " + refusal.code + ": " + refusal.argument + " " + refusal.message);
+        throw Mismatch("step " + std::to_string(place) + " refused: " + refusal.code + ": " + refusal.argument + " " +
+                       refusal.message);
       }
       ++place;
     }
@@ -331,7 +362,8 @@ class Table {
       for (const Json& pair : step.at("kwargs")) pairs.emplace_back(Json{{"str", pair.at(0)}}, pair.at(1));
     }
     const Value kwargs = pairs.empty() ? nullptr : make_dict(pairs);
-    return made<Value>([&](stator_value** out) { return stator_runtime_call(runtime, method, args.get(), kwargs.get(), arena, out); });
+    return made<Value>(
+        [&](stator_value** out) { return stator_runtime_call(runtime, method, args.get(), kwargs.get(), arena, out); });
   }
 
   static Value run_bound(const Json& step, stator_runtime* runtime, const stator_method* method, stator_arena* arena,
@@ -341,8 +373,8 @@ class Table {
       std::optional<Buffer>& buffer = buffers.emplace_back();
       if (argument.contains("tensor")) {
         buffer.emplace(argument.at("tensor"));
-        check(stator_runtime_bind(runtime, method, index, buffer->data(), buffer->dtype.code, STATOR_CPU, buffer->ndim(), buffer->shape.data(),
-                                  buffer->strides.data()));
+        check(stator_runtime_bind(runtime, method, index, buffer->data(), buffer->dtype.code, STATOR_CPU,
+                                  buffer->ndim(), buffer->shape.data(), buffer->strides.data()));
       } else {
         check(stator_runtime_bind_value(runtime, method, index, make_value(argument).get()));
       }
@@ -362,14 +394,16 @@ class Table {
     }
     const std::string codes = expected.at("codes").dump();
     if (!got) throw Mismatch("expected " + codes + ", but it succeeded");
-    if (codes.find('"' + got->code + '"') == std::string::npos) throw Mismatch("expected " + codes + ", got " + got->code + ": " + got->message);
+    if (codes.find('"' + got->code + '"') == std::string::npos)
+      throw Mismatch("expected " + codes + ", got " + got->code + ": " + got->message);
     const std::vector<std::pair<const char*, const std::string*>> parts = {
         {"message", &got->message}, {"argument", &got->argument}, {"operator", &got->op}, {"source", &got->source}};
     for (const auto& [key, text] : parts) {
       if (!expected.contains(key)) continue;
       for (const Json& wanted : expected.at(key)) {
         if (text->find(wanted.get_ref<const std::string&>()) == std::string::npos) {
-          throw Mismatch(std::string(key) + " of " + got->code + ": expected " + wanted.dump() + " in \"" + *text + '"');
+          throw Mismatch(std::string(key) + " of " + got->code + ": expected " + wanted.dump() + " in \"" + *text +
+                         '"');
         }
       }
     }
@@ -384,24 +418,27 @@ class Table {
     return std::abs(got - expected) <= found->at(1).get<double>() + found->at(0).get<double>() * std::abs(expected);
   }
 
-  void compare_tensor(const void* data, int32_t dtype, int32_t ndim, const int64_t* shape, const int64_t* strides, const Json& expected,
-                      const std::string& where) const {
+  void compare_tensor(const void* data, int32_t dtype, int32_t ndim, const int64_t* shape, const int64_t* strides,
+                      const Json& expected, const std::string& where) const {
     const std::string name = expected.at("dtype");
     const Buffer wanted(expected);
     if (dtype != wanted.dtype.code) throw Mismatch(where + ": expected " + name + ", got " + text_of_dtype(dtype));
     const std::vector<int64_t> got_shape(shape, shape + ndim);
     const std::vector<int64_t> got_strides(strides, strides + ndim);
-    if (got_shape != wanted.shape) throw Mismatch(where + ": expected shape " + expected.at("shape").dump() + ", got " + Json(got_shape).dump());
+    if (got_shape != wanted.shape)
+      throw Mismatch(where + ": expected shape " + expected.at("shape").dump() + ", got " + Json(got_shape).dump());
     for (size_t i = 0; i < wanted.shape.size(); ++i) {
       if (wanted.shape[i] > 1 && got_strides[i] != wanted.strides[i] && !wanted.bytes.empty()) {
-        throw Mismatch(where + ": expected strides " + Json(wanted.strides).dump() + ", got " + Json(got_strides).dump());
+        throw Mismatch(where + ": expected strides " + Json(wanted.strides).dump() + ", got " +
+                       Json(got_strides).dump());
       }
     }
     for_each_element(wanted.shape, got_strides, [&](size_t k, size_t offset) {
       const double got = read_element(static_cast<const std::byte*>(data) + offset * wanted.dtype.bytes, dtype);
       const Json& element = expected.at("data").at(k);
       if (!close(got, number(element), name)) {
-        throw Mismatch(where + ": element " + std::to_string(k) + ": expected " + element.dump() + ", got " + std::to_string(got));
+        throw Mismatch(where + ": element " + std::to_string(k) + ": expected " + element.dump() + ", got " +
+                       std::to_string(got));
       }
     });
   }
@@ -412,9 +449,10 @@ class Table {
   }
 
   void compare(const stator_value* value, const Json& expected, const std::string& where) const {
-    static const std::map<std::string, int32_t> kinds = {{"none", STATOR_KIND_NONE},     {"bool", STATOR_KIND_BOOL}, {"int", STATOR_KIND_INT},
-                                                         {"float", STATOR_KIND_FLOAT},   {"str", STATOR_KIND_STR},   {"tensor", STATOR_KIND_TENSOR},
-                                                         {"list", STATOR_KIND_LIST},     {"tuple", STATOR_KIND_TUPLE}, {"dict", STATOR_KIND_DICT}};
+    static const std::map<std::string, int32_t> kinds = {
+        {"none", STATOR_KIND_NONE},   {"bool", STATOR_KIND_BOOL},   {"int", STATOR_KIND_INT},
+        {"float", STATOR_KIND_FLOAT}, {"str", STATOR_KIND_STR},     {"tensor", STATOR_KIND_TENSOR},
+        {"list", STATOR_KIND_LIST},   {"tuple", STATOR_KIND_TUPLE}, {"dict", STATOR_KIND_DICT}};
     const std::string& kind = expected.begin().key();
     const Json& wanted = expected.begin().value();
     if (const int32_t got = stator_value_kind(value); got != kinds.at(kind)) {
@@ -437,7 +475,8 @@ class Table {
     }
   }
 
-  void compare_scalar(const stator_value* value, const std::string& kind, const Json& wanted, const std::string& where) const {
+  void compare_scalar(const stator_value* value, const std::string& kind, const Json& wanted,
+                      const std::string& where) const {
     Json got;
     bool equal = false;
     if (kind == "bool") {
@@ -470,7 +509,8 @@ class Table {
     const std::string& kind = expected.begin().key();
     const Json& wanted = expected.begin().value();
     const int64_t size = stator_value_size(value);
-    if (size != static_cast<int64_t>(wanted.size())) throw Mismatch(where + ": expected " + std::to_string(wanted.size()) + " items, got " + std::to_string(size));
+    if (size != static_cast<int64_t>(wanted.size()))
+      throw Mismatch(where + ": expected " + std::to_string(wanted.size()) + " items, got " + std::to_string(size));
     for (int64_t i = 0; i < size; ++i) {
       const std::string place = where + "[" + std::to_string(i) + "]";
       const Json& entry = wanted.at(static_cast<size_t>(i));
@@ -484,7 +524,8 @@ class Table {
         const char* field = stator_value_field(value, i);
         const Json name = field == nullptr ? Json() : Json(field);
         const Json wanted_name = expected.contains("names") ? expected.at("names").at(static_cast<size_t>(i)) : Json();
-        if (name != wanted_name) throw Mismatch(place + ": expected the name " + wanted_name.dump() + ", got " + name.dump());
+        if (name != wanted_name)
+          throw Mismatch(place + ": expected the name " + wanted_name.dump() + ", got " + name.dump());
       }
     }
   }
@@ -523,8 +564,8 @@ class Table {
   void compare_written(std::vector<std::optional<Buffer>>& buffers, const Json& written) const {
     for (const Json& pair : written) {
       Buffer& buffer = buffers.at(pair.at(0).get<size_t>()).value();
-      compare_tensor(buffer.data(), buffer.dtype.code, buffer.ndim(), buffer.shape.data(), buffer.strides.data(), pair.at(1).at("tensor"),
-                     "input " + pair.at(0).dump() + " after the run");
+      compare_tensor(buffer.data(), buffer.dtype.code, buffer.ndim(), buffer.shape.data(), buffer.strides.data(),
+                     pair.at(1).at("tensor"), "input " + pair.at(0).dump() + " after the run");
     }
   }
 

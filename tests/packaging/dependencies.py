@@ -15,26 +15,49 @@ MAY_INCLUDE = {
     "ops": {"graph"},
     "plan": {"graph", "analysis", "memory", "ops", "kernels"},
     "values": {"graph", "frontend"},
-    "runtime": {"graph", "analysis", "memory", "ops", "kernels", "plan", "passes", "values"},
+    "runtime": {
+        "graph",
+        "analysis",
+        "memory",
+        "ops",
+        "kernels",
+        "plan",
+        "passes",
+        "values",
+    },
 }
 MAY_INCLUDE_JIT = {"frontend/torchscript", "graph/operator.cpp"}
 
 
 def main() -> int:
     faults = []
-    files = sorted(path for path in (ROOT / "cpp").rglob("*") if path.suffix in {".h", ".cpp"})
+    files = sorted(
+        path for path in (ROOT / "cpp").rglob("*") if path.suffix in {".h", ".cpp"}
+    )
     for path in files:
         name = path.relative_to(ROOT / "cpp")
         room = name.parts[0]
-        for included in re.findall(r'#include ["<]([^">]+/[^">]+)[">]', path.read_text()):
+        for included in re.findall(
+            r'#include ["<]([^">]+/[^">]+)[">]', path.read_text()
+        ):
             target = included.split("/")[0]
-            if target in MAY_INCLUDE and target != room and target not in MAY_INCLUDE.get(room, MAY_INCLUDE.keys()):
+            if (
+                target in MAY_INCLUDE
+                and target != room
+                and target not in MAY_INCLUDE.get(room, MAY_INCLUDE.keys())
+            ):
                 faults.append(f"cpp/{name}: {room} includes {included}")
-            if included.startswith("torch/csrc/jit") and not any(str(name).startswith(allowed) for allowed in MAY_INCLUDE_JIT):
+            if included.startswith("torch/csrc/jit") and not any(
+                str(name).startswith(allowed) for allowed in MAY_INCLUDE_JIT
+            ):
                 faults.append(f"cpp/{name}: includes {included}")
             if target in {"capi", "stator"}:
                 faults.append(f"cpp/{name}: includes the C interface")
-    print("\n".join(faults) if faults else f"{len(files)} files, all includes point one way")
+    print(
+        "\n".join(faults)
+        if faults
+        else f"{len(files)} files, all includes point one way"
+    )
     return 1 if faults or not files else 0
 
 

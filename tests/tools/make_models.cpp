@@ -30,11 +30,13 @@ class RaisedClass final : public jit::ExceptionValue {
  public:
   explicit RaisedClass(const std::string& name) : ExceptionValue(name), name_(name) {}
 
-  std::shared_ptr<jit::SugaredValue> call(const jit::SourceRange& location, jit::GraphFunction& method, at::ArrayRef<jit::NamedValue> args,
+  std::shared_ptr<jit::SugaredValue> call(const jit::SourceRange& location, jit::GraphFunction& method,
+                                          at::ArrayRef<jit::NamedValue> args,
                                           at::ArrayRef<jit::NamedValue> /*attributes*/, size_t /*binders*/) override {
     jit::Graph& graph = *method.graph();
     jit::Value* message = args.empty() ? jit::insertConstant(graph, "", location) : args.at(0).value(graph);
-    return std::make_shared<jit::ExceptionMessageValue>(message, jit::insertConstant(graph, "builtins." + name_, location));
+    return std::make_shared<jit::ExceptionMessageValue>(message,
+                                                        jit::insertConstant(graph, "builtins." + name_, location));
   }
 
  private:
@@ -46,9 +48,11 @@ class Names final : public jit::Resolver {
  public:
   Names()
       : point_(c10::TupleType::createNamed(c10::QualifiedName("__torch__.Point"), std::vector<std::string>{"x", "y"},
-                                           std::vector<c10::TypePtr>{c10::TensorType::get(), c10::TensorType::get()})) {}
+                                           std::vector<c10::TypePtr>{c10::TensorType::get(), c10::TensorType::get()})) {
+  }
 
-  std::shared_ptr<jit::SugaredValue> resolveValue(const std::string& name, jit::GraphFunction& method, const jit::SourceRange& location) override {
+  std::shared_ptr<jit::SugaredValue> resolveValue(const std::string& name, jit::GraphFunction& method,
+                                                  const jit::SourceRange& location) override {
     if (name == "ValueError" || name == "RuntimeError") return std::make_shared<RaisedClass>(name);
     if (name == "Point") return std::make_shared<jit::NamedTupleConstructor>(point_);
     return jit::nativeResolver()->resolveValue(name, method, location);
@@ -77,7 +81,8 @@ at::Tensor formula(std::vector<int64_t> shape, int64_t seed, double scale) {
 class Model {
  public:
   explicit Model(const std::string& name) : module_("__torch__." + name) {
-    module_.register_attribute("training", c10::BoolType::get(), true);  // as a file saved in training mode; Stator runs it in eval mode
+    module_.register_attribute("training", c10::BoolType::get(),
+                               true);  // as a file saved in training mode; Stator runs it in eval mode
   }
   Model& parameter(const std::string& name, at::Tensor value) {
     module_.register_parameter(name, std::move(value), false);
@@ -106,7 +111,10 @@ void save_plain_models(const std::filesystem::path& folder) {
 def forward(self, x: Tensor, y: Tensor) -> Tensor:
     return torch.sigmoid(x * y + x)
 )");
-  Model("Linear").parameter("weight", formula({4, 8}, 1, 1.0)).parameter("bias", formula({4}, 2, 1.0)).save(folder / "linear.pt", R"(
+  Model("Linear")
+      .parameter("weight", formula({4, 8}, 1, 1.0))
+      .parameter("bias", formula({4}, 2, 1.0))
+      .save(folder / "linear.pt", R"(
 def forward(self, x: Tensor) -> Tensor:
     return torch.linear(x, self.weight, self.bias)
 )");
@@ -217,7 +225,10 @@ def forward(self, a: Tensor, b: Tensor) -> Point:
 }
 
 void save_state_and_aliases(const std::filesystem::path& folder) {
-  Model("Counter").attribute("n", c10::IntType::get(), 0).buffer("total", at::zeros({3})).save(folder / "counter.pt", R"(
+  Model("Counter")
+      .attribute("n", c10::IntType::get(), 0)
+      .buffer("total", at::zeros({3}))
+      .save(folder / "counter.pt", R"(
 def forward(self, x: Tensor) -> Tuple[Tensor, int]:
     self.n += 1
     self.total.add_(x)
@@ -350,8 +361,10 @@ void write_broken_files(const std::filesystem::path& folder) {
   write_file(folder / "not_a_model.zip", zip_without_model());
   write_file(folder / "text.pt", "This is a text and no model.\n");
   write_file(folder / "empty.pt", "");
-  const std::vector<char> saved = torch::jit::pickle_save(c10::ivalue::Tuple::create(formula({2, 3}, 15, 1.0), formula({4}, 16, 1.0)));
-  write_file(folder / "saved_tensors.pt", std::string_view(saved.data(), saved.size()));  // what torch.save writes: values, no program
+  const std::vector<char> saved =
+      torch::jit::pickle_save(c10::ivalue::Tuple::create(formula({2, 3}, 15, 1.0), formula({4}, 16, 1.0)));
+  write_file(folder / "saved_tensors.pt",
+             std::string_view(saved.data(), saved.size()));  // what torch.save writes: values, no program
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace {
 // A graph with its analysis; values by the names in the text.
 class Analysed {
  public:
-  explicit Analysed(std::string_view text, const std::vector<at::Tensor>& constants = {}) : graph_(parse_graph(text, constants)), aliases_(verified(*graph_)) {
+  explicit Analysed(std::string_view text, const std::vector<at::Tensor>& constants = {})
+      : graph_(parse_graph(text, constants)), aliases_(verified(*graph_)) {
     collect(graph_->root());
   }
 
@@ -29,12 +30,15 @@ class Analysed {
 
   bool written(const std::string& name) const {
     const auto& set = aliases_.points_to(value(name));
-    return std::any_of(set.begin(), set.end(), [&](LocationId location) { return aliases_.locations()[location].written; });
+    return std::any_of(set.begin(), set.end(),
+                       [&](LocationId location) { return aliases_.locations()[location].written; });
   }
 
   bool is(const std::string& name, Location::Kind kind) const {
     const auto& set = aliases_.points_to(value(name));
-    return !set.empty() && std::all_of(set.begin(), set.end(), [&](LocationId location) { return aliases_.locations()[location].kind == kind; });
+    return !set.empty() && std::all_of(set.begin(), set.end(), [&](LocationId location) {
+      return aliases_.locations()[location].kind == kind;
+    });
   }
 
   const Aliases& aliases() const { return aliases_; }
@@ -227,22 +231,26 @@ TEST_P(MayReturnItsArgument, and_shares_with_it) {
     %s : int[] = prim::Constant[value=[2, 2]]()
     %y : Tensor = aten::relu(%x)
     %l : Tensor[] = prim::ListConstruct(%y)
-    )") + GetParam().call + "\n return (%z)");
+    )") + GetParam().call +
+             "\n return (%z)");
   EXPECT_TRUE(a.share("z", "y"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Aliases, MayReturnItsArgument, testing::ValuesIn(std::vector<Returner>{
-    {"dropout", "%z : Tensor = aten::dropout(%y, %p, %false)"},
-    {"feature_dropout", "%z : Tensor = aten::feature_dropout(%y, %p, %false)"},
-    {"type_as", "%z : Tensor = aten::type_as(%y, %x)"},
-    {"sum_to_size", "%z : Tensor = aten::sum_to_size(%y, %s)"},
-    {"atleast_1d", "%z : Tensor = aten::atleast_1d(%y)"},
-    {"conj_physical", "%z : Tensor = aten::conj_physical(%y)"},
-    {"to_dense", "%p2 : None = prim::Constant[value=None]()\n %z : Tensor = aten::to_dense(%y, %p2, %p2)"},
-    {"cartesian_prod", "%z : Tensor = aten::cartesian_prod(%l)"},
-    {"broadcast_tensors", "%z : Tensor[] = aten::broadcast_tensors(%l)"},
-    {"meshgrid", "%z : Tensor[] = aten::meshgrid(%l)"},
-}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Aliases, MayReturnItsArgument,
+                         testing::ValuesIn(std::vector<Returner>{
+                             {"dropout", "%z : Tensor = aten::dropout(%y, %p, %false)"},
+                             {"feature_dropout", "%z : Tensor = aten::feature_dropout(%y, %p, %false)"},
+                             {"type_as", "%z : Tensor = aten::type_as(%y, %x)"},
+                             {"sum_to_size", "%z : Tensor = aten::sum_to_size(%y, %s)"},
+                             {"atleast_1d", "%z : Tensor = aten::atleast_1d(%y)"},
+                             {"conj_physical", "%z : Tensor = aten::conj_physical(%y)"},
+                             {"to_dense",
+                              "%p2 : None = prim::Constant[value=None]()\n %z : Tensor = aten::to_dense(%y, %p2, %p2)"},
+                             {"cartesian_prod", "%z : Tensor = aten::cartesian_prod(%l)"},
+                             {"broadcast_tensors", "%z : Tensor[] = aten::broadcast_tensors(%l)"},
+                             {"meshgrid", "%z : Tensor[] = aten::meshgrid(%l)"},
+                         }),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Aliases, batch_norm_in_training_writes_its_statistics) {
   Analysed a(R"(graph(%x : Tensor, %train : bool):

@@ -31,74 +31,78 @@ TEST_P(PrintedForm, reads_back_to_the_same_text) {
   EXPECT_EQ(print(*graph), GetParam().text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Graph, PrintedForm, testing::ValuesIn(std::vector<Text>{
-    {"empty", "graph():\n  return ()\n"},
-    {"identity_of_inputs", "graph(%x : Tensor, %y : int):\n  return (%x, %y, %x)\n"},
-    {"operators_with_and_without_overload",
-     "graph(%x : Tensor):\n"
-     "  %2 : int = prim::Constant[value=2]()\n"
-     "  %3 : Tensor = aten::add.Tensor(%x, %x, %2)\n"
-     "  %4 : Tensor = aten::relu(%3)\n"
-     "  return (%4)\n"},
-    {"source_locations",
-     "graph(%x : Tensor):\n"
-     "  %a : Tensor = aten::relu(%x)  # model.py:41 \"torch.relu(\\\"a\\\",\\n b)\"\n"
-     "  %b : Tensor = aten::relu(%a)  # my model.py:7\n"
-     "  %c : Tensor = aten::relu(%b)  # \"x # y\"\n"
-     "  return (%c)\n"},
-    {"scalar_constants",
-     "graph():\n"
-     "  %a : NoneType = prim::Constant[value=None]()\n"
-     "  %b : bool = prim::Constant[value=True]()\n"
-     "  %c : int = prim::Constant[value=-9223372036854775808]()\n"
-     "  %d : float = prim::Constant[value=0.1]()\n"
-     "  %e : float = prim::Constant[value=-3.0]()\n"
-     "  %f : float = prim::Constant[value=5e-324]()\n"
-     "  %g : float = prim::Constant[value=-inf]()\n"
-     "  %h : float = prim::Constant[value=nan]()\n"
-     "  %i : complex = prim::Constant[value=complex(1.0, -inf)]()\n"
-     "  %j : str = prim::Constant[value=\"a \\\"quoted\\\" \\\\ line\\n\\x01 # é\"]()\n"
-     "  %k : Device = prim::Constant[value=device(\"cpu\")]()\n"
-     "  return (%a, %b, %c, %d, %e, %f, %g, %h, %i, %j, %k)\n"},
-    {"container_constants",
-     "graph():\n"
-     "  %a : List[int] = prim::Constant[value=[1, 2]]()\n"
-     "  %b : List[float] = prim::Constant[value=[]]()\n"
-     "  %c : Tuple[int] = prim::Constant[value=(1,)]()\n"
-     "  %d : Tuple[] = prim::Constant[value=()]()\n"
-     "  %e : Tuple[List[str], Optional[float]] = prim::Constant[value=([\"x\"], None)]()\n"
-     "  %f : Optional[List[int]] = prim::Constant[value=[3]]()\n"
-     "  %g : List[List[bool]] = prim::Constant[value=[[True], []]]()\n"
-     "  return (%a, %b, %c, %d, %e, %f, %g)\n"},
-    {"types",
-     "graph(%a : Dict[str, List[Tensor]], %b : Optional[Tuple[int, str]], %c : Any, %d : Scalar, %e : Union[Tensor, List[int]]):\n"
-     "  return (%a)\n"},
-    {"blocks",
-     "graph(%x : Tensor, %c : bool, %n : int):\n"
-     "  %y : Tensor, %z : int = prim::If(%c)\n"
-     "    block0():\n"
-     "      %4 : Tensor = aten::relu(%x)\n"
-     "      -> (%4, %n)\n"
-     "    block1():\n"
-     "      -> (%x, %n)\n"
-     "  %w : Tensor = prim::Loop(%n, %c, %y)\n"
-     "    block0(%i : int, %k : Tensor):\n"
-     "      %5 : Tensor = aten::relu(%k)\n"
-     "      -> (%c, %5)\n"
-     "  return (%w, %z)\n"},
-    {"attributes",
-     "graph(%o : Any, %x : Tensor):\n"
-     "  %a : Tensor = prim::GetAttr[name=\"weight\"](%o)\n"
-     "  prim::SetAttr[name=\"weight\"](%o, %x)\n"
-     "  %b : Tensor = prim::CallMethod[name=\"forward\"](%o, %x)\n"
-     "  %c : Tensor = stator::LoadState[slot=3]()\n"
-     "  stator::StoreState[slot=3](%b)\n"
-     "  %d : bool = prim::isinstance[types=(int, List[Tensor])](%o)\n"
-     "  return (%a, %c, %d)\n"},
-}), test_name);
+INSTANTIATE_TEST_SUITE_P(Graph, PrintedForm,
+                         testing::ValuesIn(std::vector<Text>{
+                             {"empty", "graph():\n  return ()\n"},
+                             {"identity_of_inputs", "graph(%x : Tensor, %y : int):\n  return (%x, %y, %x)\n"},
+                             {"operators_with_and_without_overload",
+                              "graph(%x : Tensor):\n"
+                              "  %2 : int = prim::Constant[value=2]()\n"
+                              "  %3 : Tensor = aten::add.Tensor(%x, %x, %2)\n"
+                              "  %4 : Tensor = aten::relu(%3)\n"
+                              "  return (%4)\n"},
+                             {"source_locations",
+                              "graph(%x : Tensor):\n"
+                              "  %a : Tensor = aten::relu(%x)  # model.py:41 \"torch.relu(\\\"a\\\",\\n b)\"\n"
+                              "  %b : Tensor = aten::relu(%a)  # my model.py:7\n"
+                              "  %c : Tensor = aten::relu(%b)  # \"x # y\"\n"
+                              "  return (%c)\n"},
+                             {"scalar_constants",
+                              "graph():\n"
+                              "  %a : NoneType = prim::Constant[value=None]()\n"
+                              "  %b : bool = prim::Constant[value=True]()\n"
+                              "  %c : int = prim::Constant[value=-9223372036854775808]()\n"
+                              "  %d : float = prim::Constant[value=0.1]()\n"
+                              "  %e : float = prim::Constant[value=-3.0]()\n"
+                              "  %f : float = prim::Constant[value=5e-324]()\n"
+                              "  %g : float = prim::Constant[value=-inf]()\n"
+                              "  %h : float = prim::Constant[value=nan]()\n"
+                              "  %i : complex = prim::Constant[value=complex(1.0, -inf)]()\n"
+                              "  %j : str = prim::Constant[value=\"a \\\"quoted\\\" \\\\ line\\n\\x01 # é\"]()\n"
+                              "  %k : Device = prim::Constant[value=device(\"cpu\")]()\n"
+                              "  return (%a, %b, %c, %d, %e, %f, %g, %h, %i, %j, %k)\n"},
+                             {"container_constants",
+                              "graph():\n"
+                              "  %a : List[int] = prim::Constant[value=[1, 2]]()\n"
+                              "  %b : List[float] = prim::Constant[value=[]]()\n"
+                              "  %c : Tuple[int] = prim::Constant[value=(1,)]()\n"
+                              "  %d : Tuple[] = prim::Constant[value=()]()\n"
+                              "  %e : Tuple[List[str], Optional[float]] = prim::Constant[value=([\"x\"], None)]()\n"
+                              "  %f : Optional[List[int]] = prim::Constant[value=[3]]()\n"
+                              "  %g : List[List[bool]] = prim::Constant[value=[[True], []]]()\n"
+                              "  return (%a, %b, %c, %d, %e, %f, %g)\n"},
+                             {"types",
+                              "graph(%a : Dict[str, List[Tensor]], %b : Optional[Tuple[int, str]], %c : Any, %d : "
+                              "Scalar, %e : Union[Tensor, List[int]]):\n"
+                              "  return (%a)\n"},
+                             {"blocks",
+                              "graph(%x : Tensor, %c : bool, %n : int):\n"
+                              "  %y : Tensor, %z : int = prim::If(%c)\n"
+                              "    block0():\n"
+                              "      %4 : Tensor = aten::relu(%x)\n"
+                              "      -> (%4, %n)\n"
+                              "    block1():\n"
+                              "      -> (%x, %n)\n"
+                              "  %w : Tensor = prim::Loop(%n, %c, %y)\n"
+                              "    block0(%i : int, %k : Tensor):\n"
+                              "      %5 : Tensor = aten::relu(%k)\n"
+                              "      -> (%c, %5)\n"
+                              "  return (%w, %z)\n"},
+                             {"attributes",
+                              "graph(%o : Any, %x : Tensor):\n"
+                              "  %a : Tensor = prim::GetAttr[name=\"weight\"](%o)\n"
+                              "  prim::SetAttr[name=\"weight\"](%o, %x)\n"
+                              "  %b : Tensor = prim::CallMethod[name=\"forward\"](%o, %x)\n"
+                              "  %c : Tensor = stator::LoadState[slot=3]()\n"
+                              "  stator::StoreState[slot=3](%b)\n"
+                              "  %d : bool = prim::isinstance[types=(int, List[Tensor])](%o)\n"
+                              "  return (%a, %c, %d)\n"},
+                         }),
+                         test_name);
 
 TEST(Printer, floats_read_back_bit_for_bit) {
-  for (double number : {0.1 + 0.2, 1e300, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()}) {
+  for (double number :
+       {0.1 + 0.2, 1e300, -0.0, std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()}) {
     Graph graph;
     Value* value = graph.constant(number);
     graph.add_result(&graph.root(), value);
@@ -127,7 +131,8 @@ TEST(Printer, tensors_are_numbered_in_order_of_printing_and_described) {
 TEST(Printer, makes_names_unique_and_numbers_values_without_a_printable_name) {
   Graph graph;
   const auto tensor = c10::TensorType::get();
-  for (const char* name : {"x", "x", "", "a b", "1"}) graph.add_result(&graph.root(), graph.add_param(&graph.root(), tensor, name));
+  for (const char* name : {"x", "x", "", "a b", "1"})
+    graph.add_result(&graph.root(), graph.add_param(&graph.root(), tensor, name));
   EXPECT_EQ(print(graph),
             "graph(%x : Tensor, %x.1 : Tensor, %2 : Tensor, %3 : Tensor, %1 : Tensor):\n"
             "  return (%x, %x.1, %2, %3, %1)\n");
@@ -141,7 +146,9 @@ TEST(Parser, takes_the_short_forms_of_types) {
 }
 
 TEST(Parser, types_list_constants_by_their_output) {
-  auto graph = parse_graph("graph():\n %a : List[Optional[int]] = prim::Constant[value=[1, None]]()\n %b : int[] = prim::Constant[value=[]]()\n return (%a, %b)");
+  auto graph = parse_graph(
+      "graph():\n %a : List[Optional[int]] = prim::Constant[value=[1, None]]()\n %b : int[] = "
+      "prim::Constant[value=[]]()\n return (%a, %b)");
   EXPECT_EQ(print(*constant_of(graph->outputs()[0])->type<c10::Type>()), "List[Optional[int]]");
   EXPECT_TRUE(constant_of(graph->outputs()[1])->isIntList());
 }
@@ -164,19 +171,25 @@ TEST_P(BrokenText, is_refused_with_its_line) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Parser, BrokenText, testing::ValuesIn(std::vector<Broken>{
-    {"nothing", "", "line 1: expected 'graph', found the end"},
-    {"unknown_value", "graph():\n  return (%x)", "line 2: %x is not defined"},
-    {"defined_twice", "graph(%x : int, %x : int):\n  return ()", "line 1: %x is defined twice"},
-    {"unknown_operator", "graph(%x : int):\n\n  %y : int = aten::nonsense.y(%x)\n", "line 3: there is no operator 'aten::nonsense.y'"},
-    {"unknown_type", "graph(%x : Foo):", "line 1: unknown type 'Foo'"},
-    {"no_such_tensor", "graph():\n %x : Tensor = prim::Constant[tensor=0]()", "line 2: there is no tensor constant 0"},
-    {"missing_attribute", "graph():\n %x : int = prim::Constant()", "line 2: expected '[', found '()'"},
-    {"wrong_element", "graph():\n %x : int[] = prim::Constant[value=[1.5]]()", "line 2: element does not fit a list of int"},
-    {"open_string", "graph():\n %x : str = prim::Constant[value=\"a", "line 2: string without end"},
-    {"no_return", "graph():\n", "line 2: expected 'return', found the end"},
-    {"text_after_end", "graph():\n return ()\n more", "line 3: text after the end, found 'more'"},
-}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Parser, BrokenText,
+    testing::ValuesIn(std::vector<Broken>{
+        {"nothing", "", "line 1: expected 'graph', found the end"},
+        {"unknown_value", "graph():\n  return (%x)", "line 2: %x is not defined"},
+        {"defined_twice", "graph(%x : int, %x : int):\n  return ()", "line 1: %x is defined twice"},
+        {"unknown_operator", "graph(%x : int):\n\n  %y : int = aten::nonsense.y(%x)\n",
+         "line 3: there is no operator 'aten::nonsense.y'"},
+        {"unknown_type", "graph(%x : Foo):", "line 1: unknown type 'Foo'"},
+        {"no_such_tensor", "graph():\n %x : Tensor = prim::Constant[tensor=0]()",
+         "line 2: there is no tensor constant 0"},
+        {"missing_attribute", "graph():\n %x : int = prim::Constant()", "line 2: expected '[', found '()'"},
+        {"wrong_element", "graph():\n %x : int[] = prim::Constant[value=[1.5]]()",
+         "line 2: element does not fit a list of int"},
+        {"open_string", "graph():\n %x : str = prim::Constant[value=\"a", "line 2: string without end"},
+        {"no_return", "graph():\n", "line 2: expected 'return', found the end"},
+        {"text_after_end", "graph():\n return ()\n more", "line 3: text after the end, found 'more'"},
+    }),
+    [](const auto& info) { return info.param.name; });
 
 // A graph with a block each, that tests then break.
 std::unique_ptr<Graph> whole() {

@@ -19,7 +19,8 @@ std::vector<const KernelTable*> usable_tables() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(find_kernels("AVX2"));
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
     tables.push_back(find_kernels("AVX512"));
   }
 #endif
@@ -34,8 +35,23 @@ class Kernels : public testing::TestWithParam<const KernelTable*> {
 // Numbers that go wrong in kernels, among ordinary ones; `shift` lets two inputs meet in all pairs over the tails.
 at::Tensor numbers(at::IntArrayRef sizes, int64_t shift) {
   using Limits = std::numeric_limits<float>;
-  const float special[] = {0.0f, -0.0f, 1.0f, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min(), -Limits::denorm_min(), Limits::min(),
-                           Limits::max(), Limits::lowest(), 88.8f, -88.8f, 104.0f, -104.0f, 1e-10f, -3.5f};
+  const float special[] = {0.0f,
+                           -0.0f,
+                           1.0f,
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           Limits::denorm_min(),
+                           -Limits::denorm_min(),
+                           Limits::min(),
+                           Limits::max(),
+                           Limits::lowest(),
+                           88.8f,
+                           -88.8f,
+                           104.0f,
+                           -104.0f,
+                           1e-10f,
+                           -3.5f};
   at::Tensor out = at::randn(sizes) * 4;
   float* data = out.mutable_data_ptr<float>();
   for (int64_t i = 0; i < out.numel(); i += 2) data[i] = special[(i / 2 + shift * (i / 32 + 1)) % std::size(special)];
@@ -49,7 +65,8 @@ void expect_near(const at::Tensor& expected, const std::vector<float>& actual, c
     const float a = flat.const_data_ptr<float>()[i], b = actual[i];
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == b && std::signbit(a) == std::signbit(b)) continue;
-    ASSERT_LE(std::abs(a - b), 1e-6f * scales.const_data_ptr<float>()[i]) << "element " << i << " of " << flat.sizes() << ": " << a << " and " << b;
+    ASSERT_LE(std::abs(a - b), 1e-6f * scales.const_data_ptr<float>()[i])
+        << "element " << i << " of " << flat.sizes() << ": " << a << " and " << b;
   }
   ASSERT_EQ(actual[flat.numel()], 7.0f) << "wrote behind the end";
 }
@@ -70,9 +87,9 @@ struct Meeting {
 };
 
 std::vector<Meeting> meetings(int64_t n) {
-  return {{{n}, {n}, {1, n, 1, 0, 1, 0}},          {{n}, {}, {1, n, 1, 0, 0, 0}},           {{}, {n}, {1, n, 0, 0, 1, 0}},
-          {{3, n}, {n}, {3, n, 1, n, 1, 0}},       {{n}, {3, n}, {3, n, 1, 0, 1, n}},       {{3, n}, {3, 1}, {3, n, 1, n, 0, 1}},
-          {{3, 1}, {n}, {3, n, 0, 1, 1, 0}},       {{3, 1}, {3, n}, {3, n, 0, 1, 1, n}}};
+  return {{{n}, {n}, {1, n, 1, 0, 1, 0}},    {{n}, {}, {1, n, 1, 0, 0, 0}},       {{}, {n}, {1, n, 0, 0, 1, 0}},
+          {{3, n}, {n}, {3, n, 1, n, 1, 0}}, {{n}, {3, n}, {3, n, 1, 0, 1, n}},   {{3, n}, {3, 1}, {3, n, 1, n, 0, 1}},
+          {{3, 1}, {n}, {3, n, 0, 1, 1, 0}}, {{3, 1}, {3, n}, {3, n, 0, 1, 1, n}}};
 }
 
 TEST_P(Kernels, add_and_mul_are_atens_for_all_tails_and_broadcasts) {
@@ -96,7 +113,8 @@ TEST_P(Kernels, sigmoid_is_atens_for_all_tails) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Capabilities, Kernels, testing::ValuesIn(usable_tables()), [](const auto& info) { return std::string(info.param->capability); });
+INSTANTIATE_TEST_SUITE_P(Capabilities, Kernels, testing::ValuesIn(usable_tables()),
+                         [](const auto& info) { return std::string(info.param->capability); });
 
 TEST(KernelDispatch, follows_libtorch) {
   const KernelTable* expected = find_kernels(at::get_cpu_capability());

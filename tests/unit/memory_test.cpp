@@ -43,7 +43,8 @@ TEST(StorageGroups, random_lifetimes_never_overlap_in_memory) {
       EXPECT_EQ(0, layout.offsets[a] % kArenaAlignment);
       EXPECT_LE(layout.offsets[a] + bytes[a], layout.bytes);
       for (size_t b = 0; b < a; ++b) {
-        bool apart = layout.offsets[a] + bytes[a] <= layout.offsets[b] || layout.offsets[b] + bytes[b] <= layout.offsets[a];
+        bool apart =
+            layout.offsets[a] + bytes[a] <= layout.offsets[b] || layout.offsets[b] + bytes[b] <= layout.offsets[a];
         EXPECT_TRUE(apart || !lifetimes[a].meets(lifetimes[b])) << "buffers " << a << " and " << b;
       }
     }

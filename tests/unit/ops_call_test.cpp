@@ -74,9 +74,12 @@ TEST(OpsCall, sparse_and_lazily_negative_arguments_are_libtorchs) {
 }
 
 TEST(OpsCall, variadic_cat_and_stack_are_cat_and_stack) {
-  Frame cat(Opcode::kVarCat, 3, {c10::TensorType::get()}, 4096), stack(Opcode::kVarStack, 3, {c10::TensorType::get()}, 4096);
-  for (const auto& [a, b] : std::vector<std::pair<at::Tensor, at::Tensor>>{
-           {at::randn({2, 3}), at::randn({2, 3})}, {at::randn({2, 3}), at::ones({2, 3}, at::kLong)}, {at::randn({3, 2}).t(), at::randn({2, 3})}}) {
+  Frame cat(Opcode::kVarCat, 3, {c10::TensorType::get()}, 4096),
+      stack(Opcode::kVarStack, 3, {c10::TensorType::get()}, 4096);
+  for (const auto& [a, b] :
+       std::vector<std::pair<at::Tensor, at::Tensor>>{{at::randn({2, 3}), at::randn({2, 3})},
+                                                      {at::randn({2, 3}), at::ones({2, 3}, at::kLong)},
+                                                      {at::randn({3, 2}).t(), at::randn({2, 3})}}) {
     for (int64_t dim : {0, 1, -1}) {
       cat.run({a, b, dim});
       expect_same(at::cat({a, b}, dim), cat.out(), "VarCat");

@@ -31,11 +31,14 @@ void expect_same(const c10::IValue& expected, const c10::IValue& actual, const s
     ASSERT_EQ(a.layout(), b.layout()) << what;
     if (a.layout() == at::kStrided) {
       for (int64_t d = 0; d < a.dim(); ++d) {
-        if (a.size(d) > 1) ASSERT_EQ(a.stride(d), b.stride(d)) << what << ", stride " << d << " of " << a.sizes();
+        if (a.size(d) > 1) {
+          ASSERT_EQ(a.stride(d), b.stride(d)) << what << ", stride " << d << " of " << a.sizes();
+        }
       }
     }
-    const bool close = a.is_floating_point() || a.is_complex() ? at::allclose(a.to_dense(), b.to_dense(), 1e-5, 1e-6, /*equal_nan=*/true)
-                                                               : at::equal(a, b);
+    const bool close = a.is_floating_point() || a.is_complex()
+                           ? at::allclose(a.to_dense(), b.to_dense(), 1e-5, 1e-6, /*equal_nan=*/true)
+                           : at::equal(a, b);
     ASSERT_TRUE(close) << what << "\nexpected " << a << "\nactual " << b;
   } else if (expected.isList()) {
     ASSERT_TRUE(actual.isList()) << what;
@@ -62,7 +65,8 @@ Frame::Frame(Opcode opcode, size_t inputs, std::vector<c10::TypePtr> outputs, in
   make(graph_.create(opcode), std::vector<c10::TypePtr>(inputs, c10::AnyType::get()), outputs, capacity);
 }
 
-void Frame::make(Node* node, const std::vector<c10::TypePtr>& inputs, const std::vector<c10::TypePtr>& outputs, int64_t capacity) {
+void Frame::make(Node* node, const std::vector<c10::TypePtr>& inputs, const std::vector<c10::TypePtr>& outputs,
+                 int64_t capacity) {
   node_ = node;
   for (const auto& type : inputs) graph_.add_input(node, graph_.add_param(&graph_.root(), type));
   for (const auto& type : outputs) graph_.add_output(node, type);
@@ -88,7 +92,8 @@ void Frame::run(const Arguments& arguments) {
   for (auto& value : outputs_) outputs.push_back(&value);
   for (auto& buffer : buffers_) buffers.push_back(implementation_.kind == ImplKind::kOut ? &buffer : nullptr);
   c10::InferenceMode guard;
-  implementation_.run(Call(inputs.data(), static_cast<int32_t>(inputs.size()), outputs.data(), buffers.data(), implementation_.data.get()));
+  implementation_.run(Call(inputs.data(), static_cast<int32_t>(inputs.size()), outputs.data(), buffers.data(),
+                           implementation_.data.get()));
 }
 
 bool Frame::planned(size_t i) const {
@@ -159,7 +164,9 @@ void expect_like_libtorch(const std::string& key, const std::vector<Arguments>& 
         if (::testing::Test::HasFatalFailure()) return;
       }
     }
-    if (frame.kind() == ImplKind::kOut) EXPECT_GT(planned, 0) << key << ": no result was placed";
+    if (frame.kind() == ImplKind::kOut) {
+      EXPECT_GT(planned, 0) << key << ": no result was placed";
+    }
   }
   EXPECT_GT(successes, 0) << key << ": no sample is valid";
 }

@@ -45,7 +45,8 @@ class Frame {
   void choose() { implementation_ = choose_implementation(*node_); }
 
  private:
-  void make(Node* node, const std::vector<c10::TypePtr>& inputs, const std::vector<c10::TypePtr>& outputs, int64_t capacity);
+  void make(Node* node, const std::vector<c10::TypePtr>& inputs, const std::vector<c10::TypePtr>& outputs,
+            int64_t capacity);
 
   Graph graph_;
   Node* node_ = nullptr;

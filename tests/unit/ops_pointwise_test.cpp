@@ -40,7 +40,8 @@ std::vector<std::pair<at::Tensor, at::Tensor>> pairs() {
   all.emplace_back(sample({2, 4, 5}, at::kFloat), sample({5}, at::kFloat));
   all.emplace_back(sample({5}, at::kFloat), sample({2, 4, 5}, at::kFloat));
   all.emplace_back(sample({1, 1}, at::kFloat), sample({3}, at::kFloat));
-  all.emplace_back(sample({2, 3, 4, 4}, at::kFloat).contiguous(at::MemoryFormat::ChannelsLast), sample({3, 1, 1}, at::kFloat));
+  all.emplace_back(sample({2, 3, 4, 4}, at::kFloat).contiguous(at::MemoryFormat::ChannelsLast),
+                   sample({3, 1, 1}, at::kFloat));
   all.emplace_back(sample({4}, at::kFloat), sample({5}, at::kFloat));
   return all;
 }
@@ -60,7 +61,9 @@ Arguments rest(const Operator& op, size_t from) {
   return values;
 }
 
-void append(Arguments& arguments, const Arguments& more) { arguments.insert(arguments.end(), more.begin(), more.end()); }
+void append(Arguments& arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+}
 
 bool is_tensor(const Operator& op, size_t i) {
   return i < op.schema.arguments().size() && op.schema.arguments()[i].type()->kind() == c10::TypeKind::TensorType;
@@ -99,6 +102,7 @@ void expect_binary(const Operator& op) {
 }
 
 // Those whose first arguments are the tensors and numbers of the sample tables, told by their schemas.
+// clang-format off
 const std::vector<std::string> kKeys = {
     "aten::__and__.Scalar", "aten::__and__.Tensor", "aten::__or__.Scalar", "aten::__or__.Tensor", "aten::__xor__.Scalar",
     "aten::__xor__.Tensor", "aten::abs", "aten::acos", "aten::acos_", "aten::acosh", "aten::acosh_", "aten::add.Scalar",
@@ -138,6 +142,7 @@ const std::vector<std::string> kKeys = {
     "aten::subtract.Tensor", "aten::tan", "aten::tan_", "aten::tanh", "aten::tanh_", "aten::true_divide.Scalar",
     "aten::true_divide.Tensor", "aten::trunc", "aten::trunc_", "aten::xlogy.Tensor",
 };
+// clang-format on
 
 class PointwiseOps : public ::testing::TestWithParam<std::string> {};
 
@@ -149,7 +154,8 @@ TEST_P(PointwiseOps, are_like_libtorch) {
   else expect_unary(*op);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PointwiseOps, ::testing::ValuesIn(kKeys), [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, PointwiseOps, ::testing::ValuesIn(kKeys),
+                         [](const auto& info) { return name_of(info.param); });
 
 }  // namespace
 }  // namespace stator::test

@@ -79,25 +79,26 @@ TEST_P(Dead, all_nodes_go) {
   EXPECT_FALSE(dead_code(*graph));
 }
 
-INSTANTIATE_TEST_SUITE_P(DeadCode, Dead, testing::ValuesIn(std::vector<Row>{
-    {"chain", R"(graph(%x : Tensor):
+INSTANTIATE_TEST_SUITE_P(DeadCode, Dead,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"chain", R"(graph(%x : Tensor):
       %a : Tensor = aten::relu(%x)
       %b : Tensor = aten::relu(%a)
       return (%x))"},
-    {"write_to_memory_that_nobody_reads", R"(graph(%x : Tensor):
+                             {"write_to_memory_that_nobody_reads", R"(graph(%x : Tensor):
       %1 : int = prim::Constant[value=1]()
       %a : Tensor = aten::relu(%x)
       %b : Tensor = aten::add_.Tensor(%a, %x, %1)
       return (%x))"},
-    {"list_that_nobody_reads", R"(graph(%x : Tensor):
+                             {"list_that_nobody_reads", R"(graph(%x : Tensor):
       %l : Tensor[] = prim::ListConstruct()
       %m : Tensor[] = aten::append.t(%l, %x)
       return (%x))"},
-    {"object_that_nobody_reads", R"(graph(%x : Tensor):
+                             {"object_that_nobody_reads", R"(graph(%x : Tensor):
       %o : Any = prim::CreateObject()
       prim::SetAttr[name="a"](%o, %x)
       return (%x))"},
-    {"branch", R"(graph(%x : Tensor, %c : bool):
+                             {"branch", R"(graph(%x : Tensor, %c : bool):
       %y : Tensor = prim::If(%c)
         block0():
           %a : Tensor = aten::relu(%x)
@@ -105,55 +106,57 @@ INSTANTIATE_TEST_SUITE_P(DeadCode, Dead, testing::ValuesIn(std::vector<Row>{
         block1():
           -> (%x)
       return (%x))"},
-    {"counted_loop", R"(graph(%x : Tensor, %n : int):
+                             {"counted_loop", R"(graph(%x : Tensor, %n : int):
       %true : bool = prim::Constant[value=True]()
       %y : Tensor = prim::Loop(%n, %true, %x)
         block0(%i : int, %k : Tensor):
           %a : Tensor = aten::relu(%k)
           -> (%true, %a)
       return (%x))"},
-    {"dropout_that_drops_nothing", R"(graph(%x : Tensor):
+                             {"dropout_that_drops_nothing", R"(graph(%x : Tensor):
       %p : float = prim::Constant[value=0.5]()
       %false : bool = prim::Constant[value=False]()
       %a : Tensor = aten::dropout(%x, %p, %false)
       return (%x))"},
-    {"unpack_that_could_raise", R"(graph(%l : int[]):
+                             {"unpack_that_could_raise", R"(graph(%l : int[]):
       %a : int, %b : int = prim::ListUnpack(%l)
       return (%l))"},
-}), row_name);
+                         }),
+                         row_name);
 
 class Alive : public testing::TestWithParam<Row> {};
 
 TEST_P(Alive, nothing_goes) { expect_untouched(dead_code, GetParam().text); }
 
-INSTANTIATE_TEST_SUITE_P(DeadCode, Alive, testing::ValuesIn(std::vector<Row>{
-    {"write_through_a_view_of_a_result", R"(graph(%x : Tensor):
+INSTANTIATE_TEST_SUITE_P(DeadCode, Alive,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"write_through_a_view_of_a_result", R"(graph(%x : Tensor):
       %0 : int = prim::Constant[value=0]()
       %a : Tensor = aten::relu(%x)
       %v : Tensor = aten::select.int(%a, %0, %0)
       %w : Tensor = aten::zero_(%v)
       return (%a))"},
-    {"write_to_an_input", R"(graph(%x : Tensor):
+                             {"write_to_an_input", R"(graph(%x : Tensor):
       %w : Tensor = aten::zero_(%x)
       return ())"},
-    {"write_to_an_element_of_a_returned_list", R"(graph(%x : Tensor):
+                             {"write_to_an_element_of_a_returned_list", R"(graph(%x : Tensor):
       %a : Tensor = aten::relu(%x)
       %l : Tensor[] = prim::ListConstruct(%a)
       %w : Tensor = aten::zero_(%a)
       return (%l))"},
-    {"write_through_an_element", R"(graph(%x : Tensor):
+                             {"write_through_an_element", R"(graph(%x : Tensor):
       %0 : int = prim::Constant[value=0]()
       %a : Tensor = aten::relu(%x)
       %l : Tensor[] = prim::ListConstruct(%a)
       %e : Tensor = aten::__getitem__.t(%l, %0)
       %w : Tensor = aten::zero_(%e)
       return (%a))"},
-    {"append_to_a_list_read_later", R"(graph(%x : Tensor):
+                             {"append_to_a_list_read_later", R"(graph(%x : Tensor):
       %l : Tensor[] = prim::ListConstruct()
       %m : Tensor[] = aten::append.t(%l, %x)
       %n : int = aten::len.t(%l)
       return (%n))"},
-    {"write_in_a_block_to_captured_memory", R"(graph(%x : Tensor, %c : bool):
+                             {"write_in_a_block_to_captured_memory", R"(graph(%x : Tensor, %c : bool):
       %a : Tensor = aten::relu(%x)
       prim::If(%c)
         block0():
@@ -162,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(DeadCode, Alive, testing::ValuesIn(std::vector<Row>{
         block1():
           -> ()
       return (%a))"},
-    {"write_to_a_loop_carried_value", R"(graph(%x : Tensor, %n : int):
+                             {"write_to_a_loop_carried_value", R"(graph(%x : Tensor, %n : int):
       %true : bool = prim::Constant[value=True]()
       %a : Tensor = aten::relu(%x)
       %y : Tensor = prim::Loop(%n, %true, %a)
@@ -170,23 +173,23 @@ INSTANTIATE_TEST_SUITE_P(DeadCode, Alive, testing::ValuesIn(std::vector<Row>{
           %w : Tensor = aten::zero_(%k)
           -> (%true, %k)
       return (%y))"},
-    {"write_to_state", R"(graph():
+                             {"write_to_state", R"(graph():
       %s : Tensor = stator::LoadState[slot=0]()
       %w : Tensor = aten::zero_(%s)
       return ())"},
-    {"store_to_state", R"(graph(%x : Tensor):
+                             {"store_to_state", R"(graph(%x : Tensor):
       %a : Tensor = aten::relu(%x)
       stator::StoreState[slot=0](%a)
       return ())"},
-    {"attribute_of_a_read_object", R"(graph(%x : Tensor):
+                             {"attribute_of_a_read_object", R"(graph(%x : Tensor):
       %o : Any = prim::CreateObject()
       prim::SetAttr[name="a"](%o, %x)
       %y : Tensor = prim::GetAttr[name="a"](%o)
       return (%y))"},
-    {"unknown_method", R"(graph(%o : Any):
+                             {"unknown_method", R"(graph(%o : Any):
       %y : Tensor = prim::CallMethod[name="f"](%o)
       return ())"},
-    {"raise_in_a_branch", R"(graph(%c : bool):
+                             {"raise_in_a_branch", R"(graph(%c : bool):
       %m : str = prim::Constant[value="no"]()
       prim::If(%c)
         block0():
@@ -195,20 +198,20 @@ INSTANTIATE_TEST_SUITE_P(DeadCode, Alive, testing::ValuesIn(std::vector<Row>{
         block1():
           -> ()
       return ())"},
-    {"random_number_that_moves_the_generator_on", R"(graph(%x : Tensor):
+                             {"random_number_that_moves_the_generator_on", R"(graph(%x : Tensor):
       %none : None = prim::Constant[value=None]()
       %a : Tensor = aten::bernoulli(%x, %none)
       return ())"},
-    {"dropout_in_training", R"(graph(%x : Tensor, %train : bool):
+                             {"dropout_in_training", R"(graph(%x : Tensor, %train : bool):
       %p : float = prim::Constant[value=0.5]()
       %a : Tensor = aten::dropout(%x, %p, %train)
       return ())"},
-    {"warning", R"(graph():
+                             {"warning", R"(graph():
       %m : str = prim::Constant[value="careful"]()
       %n : int = prim::Constant[value=2]()
       aten::warn(%m, %n)
       return ())"},
-    {"while_loop", R"(graph(%x : Tensor):
+                             {"while_loop", R"(graph(%x : Tensor):
       %n : int = prim::Constant[value=9223372036854775807]()
       %true : bool = prim::Constant[value=True]()
       prim::Loop(%n, %true)
@@ -216,13 +219,15 @@ INSTANTIATE_TEST_SUITE_P(DeadCode, Alive, testing::ValuesIn(std::vector<Row>{
           %c : bool = aten::is_nonzero(%x)
           -> (%c)
       return ())"},
-    {"batch_norm_in_training_changes_its_statistics", R"(graph(%x : Tensor, %m : Tensor, %v : Tensor):
+                             {"batch_norm_in_training_changes_its_statistics",
+                              R"(graph(%x : Tensor, %m : Tensor, %v : Tensor):
       %none : None = prim::Constant[value=None]()
       %true : bool = prim::Constant[value=True]()
       %e : float = prim::Constant[value=0.001]()
       %y : Tensor = aten::batch_norm(%x, %none, %none, %m, %v, %true, %e, %e, %true)
       return ())"},
-}), row_name);
+                         }),
+                         row_name);
 
 TEST(DeadCode, drops_outputs_of_branches_that_nobody_reads) {
   auto [graph, changed] = ran(dead_code, R"(graph(%x : Tensor, %c : bool):
@@ -310,7 +315,8 @@ TEST(FoldConstants, agrees_with_libtorch_on_tensors) {
     %l : Tensor[] = prim::ListConstruct(%a, %c)
     %s : Tensor = aten::cat(%l, %1)
     %x : Tensor, %y : Tensor = aten::max.dim(%s, %1, %1)
-    return (%v, %s, %y))", {a, b});
+    return (%v, %s, %y))",
+                              {a, b});
   (void)changed;  // max.dim wants a bool: raises, and so stays
   EXPECT_TRUE(constant_output(*graph, 0).toTensor().equal((a + b).t()));
   EXPECT_TRUE(constant_output(*graph, 1).toTensor().equal(at::cat({a, a + b}, 1)));
@@ -325,7 +331,8 @@ TEST(FoldConstants, folds_nodes_with_several_outputs) {
     %false : bool = prim::Constant[value=False]()
     %x : Tensor, %y : Tensor = aten::max.dim(%a, %1, %false)
     %n : Tensor = aten::neg(%y)
-    return (%x, %y, %n))", {a});
+    return (%x, %y, %n))",
+                              {a});
   EXPECT_TRUE(constant_output(*graph, 0).toTensor().equal(std::get<0>(a.max(1))));
   EXPECT_TRUE(constant_output(*graph, 2).toTensor().equal(-std::get<1>(a.max(1))));
 }
@@ -366,7 +373,8 @@ TEST(FoldConstants, takes_the_branch_that_a_constant_decides) {
         -> (%e)
     return (%y))");
   dead_code(*graph);
-  EXPECT_EQ(print(*graph), "graph(%x : Tensor):\n  %b : Tensor = aten::neg(%x)\n  %f : Tensor = aten::abs(%b)\n  return (%f)\n");
+  EXPECT_EQ(print(*graph),
+            "graph(%x : Tensor):\n  %b : Tensor = aten::neg(%x)\n  %f : Tensor = aten::abs(%b)\n  return (%f)\n");
 }
 
 TEST(FoldConstants, skips_loops_that_never_run) {
@@ -432,15 +440,16 @@ class NotFolded : public testing::TestWithParam<Row> {};
 
 TEST_P(NotFolded, nothing_changes) { expect_untouched(fold_constants, GetParam().text, {at::ones({2, 2})}); }
 
-INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded, testing::ValuesIn(std::vector<Row>{
-    {"a_written_buffer", R"(graph(%x : Tensor):
+INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"a_written_buffer", R"(graph(%x : Tensor):
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[2, 2]]()
       %1 : int = prim::Constant[value=1]()
       %z : Tensor = aten::zeros(%s, %n, %n, %n, %n)
       %w : Tensor = aten::add_.Tensor(%z, %x, %1)
       return (%w))"},
-    {"a_buffer_written_through_a_view", R"(graph(%x : Tensor):
+                             {"a_buffer_written_through_a_view", R"(graph(%x : Tensor):
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[2, 2]]()
       %0 : int = prim::Constant[value=0]()
@@ -449,19 +458,19 @@ INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded, testing::ValuesIn(std::vector
       %v : Tensor = aten::select.int(%z, %0, %0)
       %w : Tensor = aten::copy_(%v, %x, %false)
       return (%z))"},
-    {"a_constant_written_elsewhere", R"(graph(%x : Tensor):
+                             {"a_constant_written_elsewhere", R"(graph(%x : Tensor):
       %c : Tensor = prim::Constant[tensor=0]()
       %d : Tensor = aten::neg(%c)
       %false : bool = prim::Constant[value=False]()
       %w : Tensor = aten::copy_(%c, %x, %false)
       return (%d))"},
-    {"a_list_that_is_appended_to", R"(graph():
+                             {"a_list_that_is_appended_to", R"(graph():
       %1 : int = prim::Constant[value=1]()
       %l : int[] = prim::ListConstruct(%1)
       %m : int[] = aten::append.t(%l, %1)
       %n : int = aten::len.t(%l)
       return (%l, %n))"},
-    {"a_list_changed_in_a_loop", R"(graph(%n : int):
+                             {"a_list_changed_in_a_loop", R"(graph(%n : int):
       %1 : int = prim::Constant[value=1]()
       %true : bool = prim::Constant[value=True]()
       %l : int[] = prim::ListConstruct()
@@ -470,7 +479,7 @@ INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded, testing::ValuesIn(std::vector
           %m : int[] = aten::append.t(%p, %i)
           -> (%true, %m)
       return (%k))"},
-    {"a_list_whose_copy_by_slice_is_changed_but_which_is_changed_too", R"(graph(%x : Tensor):
+                             {"a_list_whose_copy_by_slice_is_changed_but_which_is_changed_too", R"(graph(%x : Tensor):
       %n : None = prim::Constant[value=None]()
       %1 : int = prim::Constant[value=1]()
       %l : int[] = prim::ListConstruct(%1)
@@ -478,42 +487,42 @@ INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded, testing::ValuesIn(std::vector
       %m : int[] = aten::append.t(%s, %1)
       %k : int[] = aten::append.t(%l, %1)
       return (%s, %l))"},
-    {"a_tensor_that_goes_into_state", R"(graph():
+                             {"a_tensor_that_goes_into_state", R"(graph():
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[2, 2]]()
       %z : Tensor = aten::zeros(%s, %n, %n, %n, %n)
       stator::StoreState[slot=0](%z)
       return ())"},
-    {"a_tensor_that_goes_into_an_object", R"(graph(%o : Any):
+                             {"a_tensor_that_goes_into_an_object", R"(graph(%o : Any):
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[2, 2]]()
       %z : Tensor = aten::zeros(%s, %n, %n, %n, %n)
       prim::SetAttr[name="z"](%o, %z)
       return ())"},
-    {"a_tensor_put_into_a_list_of_the_caller", R"(graph(%l : Tensor[]):
+                             {"a_tensor_put_into_a_list_of_the_caller", R"(graph(%l : Tensor[]):
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[2, 2]]()
       %z : Tensor = aten::zeros(%s, %n, %n, %n, %n)
       %m : Tensor[] = aten::append.t(%l, %z)
       return ())"},
-    {"a_view_of_a_constant_that_goes_into_state", R"(graph():
+                             {"a_view_of_a_constant_that_goes_into_state", R"(graph():
       %c : Tensor = prim::Constant[tensor=0]()
       %v : Tensor = aten::t(%c)
       stator::StoreState[slot=0](%v)
       return ())"},
-    {"random_numbers", R"(graph():
+                             {"random_numbers", R"(graph():
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[2, 2]]()
       %z : Tensor = aten::rand(%s, %n, %n, %n, %n)
       return (%z))"},
-    {"what_raises", R"(graph():
+                             {"what_raises", R"(graph():
       %c : Tensor = prim::Constant[tensor=0]()
       %3 : int = prim::Constant[value=3]()
       %0 : int = prim::Constant[value=0]()
       %a : Tensor = aten::select.int(%c, %3, %3)
       %b : int = aten::floordiv.int(%3, %0)
       return (%a, %b))"},
-    {"what_grows_by_more_than_16_megabytes", R"(graph():
+                             {"what_grows_by_more_than_16_megabytes", R"(graph():
       %n : None = prim::Constant[value=None]()
       %s : int[] = prim::Constant[value=[100000000, 100000000]]()
       %t : int[] = prim::Constant[value=[4096, 4096]]()
@@ -523,11 +532,11 @@ INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded, testing::ValuesIn(std::vector
       %a : Tensor = aten::arange(%e, %n, %n, %n, %n)
       %r : Tensor = aten::repeat(%c, %t)
       return (%z, %a, %r))"},
-    {"what_depends_on_the_input", R"(graph(%x : Tensor):
+                             {"what_depends_on_the_input", R"(graph(%x : Tensor):
       %d : int = aten::dim(%x)
       %e : int = aten::mul.int(%d, %d)
       return (%e))"},
-    {"identity_of_tensors_that_are_compared", R"(graph():
+                             {"identity_of_tensors_that_are_compared", R"(graph():
       %n : None = prim::Constant[value=None]()
       %c : Tensor = prim::Constant[tensor=0]()
       %false : bool = prim::Constant[value=False]()
@@ -535,11 +544,17 @@ INSTANTIATE_TEST_SUITE_P(FoldConstants, NotFolded, testing::ValuesIn(std::vector
       %q : Tensor = aten::neg(%c)
       %r : bool = aten::__is__(%p, %q)
       return (%r))"},
-}), row_name);
+                         }),
+                         row_name);
 
 // Defect E of research/static_runtime_upstream.md, 4.2.
 TEST(Pipeline, a_slice_of_a_whole_list_is_a_copy) {
-  auto [graph, changed] = ran([](Graph& g) { optimize(g); return true; }, R"(graph(%a : Tensor[], %t : Tensor):
+  auto [graph, changed] = ran(
+      [](Graph& g) {
+        optimize(g);
+        return true;
+      },
+      R"(graph(%a : Tensor[], %t : Tensor):
     %n : None = prim::Constant[value=None]()
     %0 : int = prim::Constant[value=0]()
     %1 : int = prim::Constant[value=1]()
@@ -552,7 +567,12 @@ TEST(Pipeline, a_slice_of_a_whole_list_is_a_copy) {
 }
 
 TEST(Pipeline, a_slice_of_a_constant_list_is_a_copy_too) {
-  auto [graph, changed] = ran([](Graph& g) { optimize(g); return true; }, R"(graph():
+  auto [graph, changed] = ran(
+      [](Graph& g) {
+        optimize(g);
+        return true;
+      },
+      R"(graph():
     %n : None = prim::Constant[value=None]()
     %1 : int = prim::Constant[value=1]()
     %a : int[] = prim::ListConstruct(%1, %1)
@@ -598,30 +618,32 @@ class NotForwarded : public testing::TestWithParam<Row> {};
 
 TEST_P(NotForwarded, nothing_changes) { expect_untouched(forward_tuples, GetParam().text); }
 
-INSTANTIATE_TEST_SUITE_P(ForwardTuples, NotForwarded, testing::ValuesIn(std::vector<Row>{
-    {"a_list_whose_element_is_replaced", R"(graph(%x : Tensor, %y : Tensor, %i : int):
+INSTANTIATE_TEST_SUITE_P(ForwardTuples, NotForwarded,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"a_list_whose_element_is_replaced", R"(graph(%x : Tensor, %y : Tensor, %i : int):
       %l : Tensor[] = prim::ListConstruct(%x)
       %m : Tensor[] = aten::_set_item.t(%l, %i, %y)
       %a : Tensor = prim::ListUnpack(%l)
       return (%a))"},
-    {"a_list_that_an_unknown_method_gets", R"(graph(%x : Tensor, %o : Any):
+                             {"a_list_that_an_unknown_method_gets", R"(graph(%x : Tensor, %o : Any):
       %l : Tensor[] = prim::ListConstruct(%x)
       %r : int = prim::CallMethod[name="f"](%o, %l)
       %a : Tensor = prim::ListUnpack(%l)
       return (%a))"},
-    {"a_list_of_another_length", R"(graph(%x : Tensor):
+                             {"a_list_of_another_length", R"(graph(%x : Tensor):
       %l : Tensor[] = prim::ListConstruct(%x)
       %a : Tensor, %b : Tensor = prim::ListUnpack(%l)
       return (%a))"},
-    {"an_index_out_of_range", R"(graph(%x : Tensor):
+                             {"an_index_out_of_range", R"(graph(%x : Tensor):
       %1 : int = prim::Constant[value=1]()
       %l : Tensor[] = prim::ListConstruct(%x)
       %a : Tensor = aten::__getitem__.t(%l, %1)
       return (%a))"},
-    {"a_list_that_came_from_outside", R"(graph(%l : Tensor[]):
+                             {"a_list_that_came_from_outside", R"(graph(%l : Tensor[]):
       %a : Tensor = prim::ListUnpack(%l)
       return (%a))"},
-}), row_name);
+                         }),
+                         row_name);
 
 // variadic ------------------------------------------------------------------------------------------------------------
 
@@ -663,13 +685,14 @@ class NotVariadic : public testing::TestWithParam<Row> {};
 
 TEST_P(NotVariadic, nothing_changes) { expect_untouched(variadic, GetParam().text); }
 
-INSTANTIATE_TEST_SUITE_P(Variadic, NotVariadic, testing::ValuesIn(std::vector<Row>{
-    {"a_list_that_grows", R"(graph(%x : Tensor, %d : int):
+INSTANTIATE_TEST_SUITE_P(Variadic, NotVariadic,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"a_list_that_grows", R"(graph(%x : Tensor, %d : int):
       %l : Tensor[] = prim::ListConstruct(%x)
       %m : Tensor[] = aten::append.t(%l, %x)
       %a : Tensor = aten::cat(%l, %d)
       return (%a))"},
-    {"a_list_that_grows_under_another_name", R"(graph(%x : Tensor, %d : int, %c : bool):
+                             {"a_list_that_grows_under_another_name", R"(graph(%x : Tensor, %d : int, %c : bool):
       %l : Tensor[] = prim::ListConstruct(%x)
       %k : Tensor[] = prim::ListConstruct(%x, %x)
       %p : Tensor[] = prim::If(%c)
@@ -681,21 +704,22 @@ INSTANTIATE_TEST_SUITE_P(Variadic, NotVariadic, testing::ValuesIn(std::vector<Ro
       %a : Tensor = aten::cat(%l, %d)
       %b : Tensor = aten::cat(%k, %d)
       return (%a, %b))"},
-    {"a_list_that_grows_inside_a_tuple", R"(graph(%x : Tensor, %d : int):
+                             {"a_list_that_grows_inside_a_tuple", R"(graph(%x : Tensor, %d : int):
       %l : Tensor[] = prim::ListConstruct(%x)
       %t : Tuple[Tensor[], int] = prim::TupleConstruct(%l, %d)
       %u : Tensor[], %v : int = prim::TupleUnpack(%t)
       %m : Tensor[] = aten::append.t(%u, %x)
       %a : Tensor = aten::cat(%l, %d)
       return (%a))"},
-    {"a_list_from_outside", R"(graph(%l : Tensor[], %d : int):
+                             {"a_list_from_outside", R"(graph(%l : Tensor[], %d : int):
       %a : Tensor = aten::cat(%l, %d)
       return (%a))"},
-    {"an_empty_list", R"(graph(%d : int):
+                             {"an_empty_list", R"(graph(%d : int):
       %l : Tensor[] = prim::ListConstruct()
       %a : Tensor = aten::cat(%l, %d)
       return (%a))"},
-}), row_name);
+                         }),
+                         row_name);
 
 // fold_batch_norm -----------------------------------------------------------------------------------------------------
 
@@ -753,75 +777,83 @@ TEST_P(FoldsBatchNorm, and_agrees_with_libtorch) {
   EXPECT_FALSE(fold_batch_norm(*graph));
 }
 
-INSTANTIATE_TEST_SUITE_P(FoldBatchNorm, FoldsBatchNorm, testing::ValuesIn(std::vector<Row>{
-    {"conv2d", R"(
+INSTANTIATE_TEST_SUITE_P(FoldBatchNorm, FoldsBatchNorm,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"conv2d", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"without_biases", R"(
+                             {"without_biases", R"(
     %c : Tensor = aten::conv2d(%x, %w, %none, %two, %one, %one, %1)
     %y : Tensor = aten::batch_norm(%c, %none, %none, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"conv2d_with_same_padding", R"(
+                             {"conv2d_with_same_padding", R"(
     %c : Tensor = aten::conv2d.padding(%x, %w, %b, %one, %same, %two, %1)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"traced_convolution", R"(
+                             {"traced_convolution", R"(
     %c : Tensor = aten::_convolution(%x, %w, %b, %two, %one, %one, %false, %one, %1, %false, %false, %true, %true)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"result_asked_for_its_rank", R"(
+                             {"result_asked_for_its_rank", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %d : int = aten::dim(%c)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-}), row_name);
+                         }),
+                         row_name);
 
 class KeepsBatchNorm : public testing::TestWithParam<Row> {};
 
-TEST_P(KeepsBatchNorm, nothing_changes) { expect_untouched(fold_batch_norm, std::string(kConvolved) + GetParam().text, convolution_parameters()); }
+TEST_P(KeepsBatchNorm, nothing_changes) {
+  expect_untouched(fold_batch_norm, std::string(kConvolved) + GetParam().text, convolution_parameters());
+}
 
-INSTANTIATE_TEST_SUITE_P(FoldBatchNorm, KeepsBatchNorm, testing::ValuesIn(std::vector<Row>{
-    {"in_training", R"(
+INSTANTIATE_TEST_SUITE_P(FoldBatchNorm, KeepsBatchNorm,
+                         testing::ValuesIn(std::vector<Row>{
+                             {"in_training", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %true, %eps, %eps, %true)
     return (%y))"},
-    {"when_the_convolution_has_another_reader", R"(
+                             {"when_the_convolution_has_another_reader", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     %z : Tensor = aten::add.Tensor(%y, %c, %1)
     return (%z))"},
-    {"when_the_convolution_is_written_through_a_view", R"(
+                             {"when_the_convolution_is_written_through_a_view", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %v : Tensor = aten::select.int(%c, %1, %1)
     %f : Tensor = aten::zero_(%v)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"when_a_parameter_is_written", R"(
+                             {"when_a_parameter_is_written", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %v : Tensor = aten::select.int(%mean, %1, %1)
     %f : Tensor = aten::zero_(%v)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"when_the_weight_is_an_input", R"(
+                             {"when_the_weight_is_an_input", R"(
     %c : Tensor = aten::conv2d(%x, %x, %b, %two, %one, %one, %1)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     return (%y))"},
-    {"when_it_runs_more_often_than_the_convolution", R"(
+                             {"when_it_runs_more_often_than_the_convolution", R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %two, %one, %one, %1)
     %z : Tensor = prim::Loop(%1, %true, %x)
       block0(%i : int, %k : Tensor):
         %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
         -> (%true, %y)
     return (%z))"},
-}), row_name);
+                         }),
+                         row_name);
 
 TEST(FoldBatchNorm, an_input_without_batch_dimension_is_refused_and_not_computed_wrongly) {
   auto [graph, changed] = ran(fold_batch_norm, std::string(kConvolved) + R"(
     %c : Tensor = aten::conv2d(%x, %w, %b, %one, %one, %one, %1)
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
-    return (%y))", convolution_parameters());
-  EXPECT_ANY_THROW(interpret(*graph, at::randn({3, 5, 7})));  // as high as there are channels: batch_norm would take the height
+    return (%y))",
+                              convolution_parameters());
+  EXPECT_ANY_THROW(
+      interpret(*graph, at::randn({3, 5, 7})));  // as high as there are channels: batch_norm would take the height
 }
 
 TEST(FoldBatchNorm, two_in_a_row_fold_in_two_rounds) {
@@ -830,7 +862,8 @@ TEST(FoldBatchNorm, two_in_a_row_fold_in_two_rounds) {
     %y : Tensor = aten::batch_norm(%c, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     %y2 : Tensor = aten::batch_norm(%y, %scale, %shift, %mean, %var, %false, %eps, %eps, %true)
     %z : Tensor = aten::relu_(%y2)
-    return (%z))", convolution_parameters());
+    return (%z))",
+                           convolution_parameters());
   optimize(*graph);
   EXPECT_EQ(node_count(*graph), 2u) << print(*graph);
 }
@@ -864,7 +897,8 @@ TEST(Pipeline, five_thousand_nodes_take_well_under_a_second) {
   for (int i = 0; i < 2500; ++i) {
     std::string a = std::to_string(i), b = std::to_string(i + 1);
     text += "  %l" + a + " : Tensor[] = prim::ListConstruct(%v" + a + ", %x)\n";
-    text += "  %v" + b + " : Tensor = " + (i % 3 ? "aten::cat(%l" + a + ", %1)\n" : "aten::add_.Tensor(%v" + a + ", %x, %1)\n");
+    text += "  %v" + b +
+            " : Tensor = " + (i % 3 ? "aten::cat(%l" + a + ", %1)\n" : "aten::add_.Tensor(%v" + a + ", %x, %1)\n");
   }
   auto graph = parse_graph(text + "  return (%v2500)\n");
   auto start = std::chrono::steady_clock::now();

@@ -83,7 +83,8 @@ TEST(State, views_of_one_memory_stay_views_in_every_copy) {
   %c : Tensor = aten::add_.Tensor(%a, %x, %one)
   %d : Tensor = aten::add.Tensor(%b, %b, %one)
   return (%d)
-)", {base, base.slice(0, 1, 3)});
+)",
+                  {base, base.slice(0, 1, 3)});
   auto clone = session.runtime.clone();
   for (int run = 1; run <= 3; ++run) {
     EXPECT_TRUE(at::equal(at::full({2}, 2.0 * run), session.run({at::ones({4})}).toTensor()));

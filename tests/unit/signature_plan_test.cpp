@@ -32,7 +32,9 @@ BoundKernel counting(BoundKernel kernel) {
 // A module and one runtime of it.
 struct Side {
   Side(std::string_view text, bool signature_plans, const std::vector<at::Tensor>& state)
-      : module(test::make_module(text, {.signature_plans = signature_plans}, state)), runtime(module, {1, StateSharing::kPrivate}), arena(module) {}
+      : module(test::make_module(text, {.signature_plans = signature_plans}, state)),
+        runtime(module, {1, StateSharing::kPrivate}),
+        arena(module) {}
 
   const StaticMethod& method() const { return *module->methods()[0]; }
   c10::IValue run(const Arguments& arguments) {
@@ -48,7 +50,8 @@ struct Side {
 // The same graph with signature plans and without.
 class Both {
  public:
-  explicit Both(std::string_view text, std::vector<at::Tensor> state = {}) : bound(text, true, state), dynamic(text, false, state) {}
+  explicit Both(std::string_view text, std::vector<at::Tensor> state = {})
+      : bound(text, true, state), dynamic(text, false, state) {}
 
   // Runs both on copies of the arguments and compares results and arguments. The number of bound calls that ran.
   int run(const Arguments& arguments) {
@@ -63,7 +66,8 @@ class Both {
     }
     const int before = executed;
     compare(dynamic.run(theirs), bound.run(ours));
-    for (size_t i = 0; i < arguments.size(); ++i) test::expect_same(theirs[i], ours[i], "argument " + std::to_string(i));
+    for (size_t i = 0; i < arguments.size(); ++i)
+      test::expect_same(theirs[i], ours[i], "argument " + std::to_string(i));
     return executed - before;
   }
   // The same until a plan has been made and used; of the last run.
@@ -115,7 +119,9 @@ TEST(SignaturePlan, only_the_last_of_a_chain_of_bound_calls_needs_a_tensor) {
   EXPECT_EQ(escapes, (std::vector<bool>{false, false, false, false, true}));
 }
 
-TEST(SignaturePlan, does_not_exist_unless_asked_for) { EXPECT_EQ(Side(kChain, false, {}).method().signatures(), nullptr); }
+TEST(SignaturePlan, does_not_exist_unless_asked_for) {
+  EXPECT_EQ(Side(kChain, false, {}).method().signatures(), nullptr);
+}
 
 struct Inputs {
   const char* name;
@@ -153,7 +159,8 @@ TEST_P(SignaturePlanOf, binds_what_kernels_take) {
   EXPECT_EQ(Both(kChain).run_often({GetParam().x, GetParam().y}), GetParam().bound);
 }
 
-INSTANTIATE_TEST_SUITE_P(Inputs, SignaturePlanOf, testing::ValuesIn(all_inputs()), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Inputs, SignaturePlanOf, testing::ValuesIn(all_inputs()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(SignaturePlan, signatures_alternate_in_one_runtime) {
   Both both(kChain);

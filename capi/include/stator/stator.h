@@ -64,25 +64,26 @@ struct DLManagedTensorVersioned;
 
 /** Status codes. The numbers are frozen. */
 #define STATOR_OK 0
-#define STATOR_INVALID_ARGUMENT 100 /**< a NULL handle, an index out of range, an unknown option, a wrong kind of value */
-#define STATOR_NOT_FOUND 101        /**< no such method, file or key */
-#define STATOR_BUSY 102             /**< the object is in use by another caller, or results of it are still exported */
-#define STATOR_TIMEOUT 103          /**< a wait ended before its event */
-#define STATOR_FORKED 104           /**< the process was forked after LibTorch was loaded */
-#define STATOR_INPUT_MISSING 105    /**< fewer inputs than the method requires */
-#define STATOR_SHAPE_MISMATCH 106   /**< a tensor's rank or sizes are not what the signature or the operator takes */
-#define STATOR_DTYPE_MISMATCH 107   /**< a tensor's dtype is not what the signature or the operator takes */
-#define STATOR_TYPE_MISMATCH 108    /**< an argument has another type than the method declares */
-#define STATOR_IO 200               /**< a file could not be read or written */
-#define STATOR_BAD_MODEL 201        /**< the file is damaged or holds no model */
-#define STATOR_UNSUPPORTED 202      /**< a valid model or value that this version cannot run or carry */
-#define STATOR_TORCH_NOT_FOUND 300  /**< no LibTorch was found */
-#define STATOR_TORCH_VERSION 301    /**< the LibTorch found is not the one that this build needs */
-#define STATOR_MODEL_ERROR 400      /**< raised by the model itself; the message is the model's */
-#define STATOR_OPERATOR_ERROR 401   /**< an operator refused its arguments */
-#define STATOR_MEMORY_LIMIT 500     /**< the cap set on the module would be exceeded */
-#define STATOR_OUT_OF_MEMORY 501    /**< the system has no more memory */
-#define STATOR_INTERNAL 600         /**< a defect of Stator; please report it */
+#define STATOR_INVALID_ARGUMENT \
+  100                             /**< a NULL handle, an index out of range, an unknown option, a wrong kind of value */
+#define STATOR_NOT_FOUND 101      /**< no such method, file or key */
+#define STATOR_BUSY 102           /**< the object is in use by another caller, or results of it are still exported */
+#define STATOR_TIMEOUT 103        /**< a wait ended before its event */
+#define STATOR_FORKED 104         /**< the process was forked after LibTorch was loaded */
+#define STATOR_INPUT_MISSING 105  /**< fewer inputs than the method requires */
+#define STATOR_SHAPE_MISMATCH 106 /**< a tensor's rank or sizes are not what the signature or the operator takes */
+#define STATOR_DTYPE_MISMATCH 107 /**< a tensor's dtype is not what the signature or the operator takes */
+#define STATOR_TYPE_MISMATCH 108  /**< an argument has another type than the method declares */
+#define STATOR_IO 200             /**< a file could not be read or written */
+#define STATOR_BAD_MODEL 201      /**< the file is damaged or holds no model */
+#define STATOR_UNSUPPORTED 202    /**< a valid model or value that this version cannot run or carry */
+#define STATOR_TORCH_NOT_FOUND 300 /**< no LibTorch was found */
+#define STATOR_TORCH_VERSION 301   /**< the LibTorch found is not the one that this build needs */
+#define STATOR_MODEL_ERROR 400     /**< raised by the model itself; the message is the model's */
+#define STATOR_OPERATOR_ERROR 401  /**< an operator refused its arguments */
+#define STATOR_MEMORY_LIMIT 500    /**< the cap set on the module would be exceeded */
+#define STATOR_OUT_OF_MEMORY 501   /**< the system has no more memory */
+#define STATOR_INTERNAL 600        /**< a defect of Stator; please report it */
 
 /** Kinds of handle, for stator_live_handles(). */
 #define STATOR_HANDLE_STATUS 1
@@ -354,7 +355,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_options_create(stator_options 
  * @threads one per options
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_options_set_int(stator_options *options, const char *key, int64_t value);
+STATOR_API STATOR_NODISCARD stator_status *stator_options_set_int(stator_options *options, const char *key,
+                                                                  int64_t value);
 
 /**
  * Sets a real number.
@@ -366,7 +368,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_options_set_int(stator_options
  * @threads one per options
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_options_set_double(stator_options *options, const char *key, double value);
+STATOR_API STATOR_NODISCARD stator_status *stator_options_set_double(stator_options *options, const char *key,
+                                                                     double value);
 
 /**
  * Sets a text.
@@ -378,7 +381,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_options_set_double(stator_opti
  * @threads one per options
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_options_set_str(stator_options *options, const char *key, const char *value);
+STATOR_API STATOR_NODISCARD stator_status *stator_options_set_str(stator_options *options, const char *key,
+                                                                  const char *value);
 
 /**
  * Releases options.
@@ -402,7 +406,8 @@ STATOR_API void stator_options_release(stator_options *options);
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_module_load(const char *path, const stator_options *options, stator_module **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_module_load(const char *path, const stator_options *options,
+                                                              stator_module **out);
 
 /**
  * Loads an archive from memory, which is copied.
@@ -415,7 +420,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_module_load(const char *path, 
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_module_load_bytes(const void *data, int64_t size, const stator_options *options, stator_module **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_module_load_bytes(const void *data, int64_t size,
+                                                                    const stator_options *options, stator_module **out);
 
 /** Called once when borrowed memory is no longer used, from any thread; must not unwind. */
 typedef void (*stator_release_fn)(void *context);
@@ -433,8 +439,10 @@ typedef void (*stator_release_fn)(void *context);
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_module_load_shared(const void *data, int64_t size, stator_release_fn release, void *context,
-                                                                     const stator_options *options, stator_module **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_module_load_shared(const void *data, int64_t size,
+                                                                     stator_release_fn release, void *context,
+                                                                     const stator_options *options,
+                                                                     stator_module **out);
 
 /**
  * Adds a reference.
@@ -485,7 +493,8 @@ STATOR_API const stator_method *stator_module_get_method(const stator_module *mo
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_module_find_method(const stator_module *module, const char *name, const stator_method **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_module_find_method(const stator_module *module, const char *name,
+                                                                     const stator_method **out);
 
 /**
  * What the module is, as JSON: format, methods with inputs (name, type, default, declared dtype and shape) and outputs, state (name, type),
@@ -599,7 +608,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_method_plan(const stator_metho
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_create(stator_module *module, const stator_options *options, stator_runtime **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_create(stator_module *module, const stator_options *options,
+                                                                 stator_runtime **out);
 
 /**
  * Makes a runtime with a copy of another's state as it is now; nothing is bound in it.
@@ -656,8 +666,9 @@ STATOR_API void stator_runtime_release(stator_runtime *runtime);
  * @threads one per runtime
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind(stator_runtime *runtime, const stator_method *method, int32_t index, void *data,
-                                                               int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape,
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind(stator_runtime *runtime, const stator_method *method,
+                                                               int32_t index, void *data, int32_t dtype, int32_t device,
+                                                               int32_t ndim, const int64_t *shape,
                                                                const int64_t *strides);
 
 /**
@@ -671,7 +682,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind(stator_runtime *r
  * @threads one per runtime
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_dlpack(stator_runtime *runtime, const stator_method *method, int32_t index,
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_dlpack(stator_runtime *runtime,
+                                                                      const stator_method *method, int32_t index,
                                                                       struct DLManagedTensorVersioned *tensor);
 
 /**
@@ -685,7 +697,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_dlpack(stator_run
  * @threads one per runtime
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_value(stator_runtime *runtime, const stator_method *method, int32_t index,
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_value(stator_runtime *runtime,
+                                                                     const stator_method *method, int32_t index,
                                                                      const stator_value *value);
 
 /**
@@ -702,8 +715,9 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_value(stator_runt
  * @threads one per runtime
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_input(stator_runtime *runtime, const stator_method *method, int32_t index, int32_t dtype,
-                                                                int32_t ndim, const int64_t *shape, void **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_input(stator_runtime *runtime, const stator_method *method,
+                                                                int32_t index, int32_t dtype, int32_t ndim,
+                                                                const int64_t *shape, void **out);
 
 /**
  * Binds memory of the caller's to an output: each run writes the tensor there. A run whose result has another dtype or shape fails and names both.
@@ -721,8 +735,10 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_input(stator_runtime *
  * @threads one per runtime
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_output(stator_runtime *runtime, const stator_method *method, int32_t index, void *data,
-                                                                      int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape,
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_bind_output(stator_runtime *runtime,
+                                                                      const stator_method *method, int32_t index,
+                                                                      void *data, int32_t dtype, int32_t device,
+                                                                      int32_t ndim, const int64_t *shape,
                                                                       const int64_t *strides);
 
 /**
@@ -751,7 +767,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_unbind(stator_runtime 
  * @threads one per runtime and per arena
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run(stator_runtime *runtime, const stator_method *method, stator_arena *arena);
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run(stator_runtime *runtime, const stator_method *method,
+                                                              stator_arena *arena);
 
 /**
  * Runs `method` on values: the general path, for any types. What is bound stays bound and is not read.
@@ -766,8 +783,9 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run(stator_runtime *ru
  * @threads one per runtime and per arena
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_call(stator_runtime *runtime, const stator_method *method, const stator_value *args,
-                                                               const stator_value *kwargs, stator_arena *arena, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_call(stator_runtime *runtime, const stator_method *method,
+                                                               const stator_value *args, const stator_value *kwargs,
+                                                               stator_arena *arena, stator_value **out);
 
 /**
  * The bytes of the runtime's workspace.
@@ -791,7 +809,8 @@ STATOR_API int64_t stator_runtime_workspace_bytes(const stator_runtime *runtime)
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_arena_create(stator_module *module, const stator_options *options, stator_arena **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_arena_create(stator_module *module, const stator_options *options,
+                                                               stator_arena **out);
 
 /**
  * Adds a reference.
@@ -866,8 +885,10 @@ STATOR_API int32_t stator_arena_output_count(const stator_arena *arena);
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_arena_output(const stator_arena *arena, int32_t index, const void **data, int32_t *dtype,
-                                                               int32_t *device, int32_t *ndim, const int64_t **shape, const int64_t **strides);
+STATOR_API STATOR_NODISCARD stator_status *stator_arena_output(const stator_arena *arena, int32_t index,
+                                                               const void **data, int32_t *dtype, int32_t *device,
+                                                               int32_t *ndim, const int64_t **shape,
+                                                               const int64_t **strides);
 
 /**
  * The whole result as a value, with its structure. Its tensors keep the arena's results alive: while the value lives the arena is BUSY.
@@ -890,7 +911,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_arena_result(const stator_aren
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_arena_export(const stator_arena *arena, int32_t index, struct DLManagedTensorVersioned **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_arena_export(const stator_arena *arena, int32_t index,
+                                                               struct DLManagedTensorVersioned **out);
 
 /**
  * Exports an output in DLPack's older form, for consumers that know no other.
@@ -902,7 +924,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_arena_export(const stator_aren
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_arena_export_legacy(const stator_arena *arena, int32_t index, struct DLManagedTensor **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_arena_export_legacy(const stator_arena *arena, int32_t index,
+                                                                      struct DLManagedTensor **out);
 
 /* ----------------------------------------------------------------------------------------------------- pool */
 
@@ -916,7 +939,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_arena_export_legacy(const stat
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_pool_create(stator_module *module, const stator_options *options, stator_pool **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_pool_create(stator_module *module, const stator_options *options,
+                                                              stator_pool **out);
 
 /**
  * Adds a reference.
@@ -946,7 +970,8 @@ STATOR_API void stator_pool_release(stator_pool *pool);
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_pool_acquire(stator_pool *pool, int64_t timeout_ns, stator_runtime **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_pool_acquire(stator_pool *pool, int64_t timeout_ns,
+                                                               stator_runtime **out);
 
 /**
  * Takes a runtime back. Its inputs and outputs are unbound.
@@ -973,8 +998,9 @@ STATOR_API STATOR_NODISCARD stator_status *stator_pool_return(stator_pool *pool,
  * @threads any (one per arena)
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_pool_call(stator_pool *pool, int64_t timeout_ns, const stator_method *method,
-                                                            const stator_value *args, const stator_value *kwargs, stator_arena *arena,
+STATOR_API STATOR_NODISCARD stator_status *stator_pool_call(stator_pool *pool, int64_t timeout_ns,
+                                                            const stator_method *method, const stator_value *args,
+                                                            const stator_value *kwargs, stator_arena *arena,
                                                             stator_value **out);
 
 /**
@@ -1081,8 +1107,9 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_create_device(const char
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tensor(const void *data, int32_t dtype, int32_t device, int32_t ndim,
-                                                                      const int64_t *shape, const int64_t *strides, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tensor(const void *data, int32_t dtype, int32_t device,
+                                                                      int32_t ndim, const int64_t *shape,
+                                                                      const int64_t *strides, stator_value **out);
 
 /**
  * Makes a tensor over the caller's memory, without a copy.
@@ -1100,9 +1127,11 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tensor(const void
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tensor_shared(void *data, int32_t dtype, int32_t device, int32_t ndim,
-                                                                             const int64_t *shape, const int64_t *strides, stator_release_fn release,
-                                                                             void *context, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tensor_shared(void *data, int32_t dtype, int32_t device,
+                                                                             int32_t ndim, const int64_t *shape,
+                                                                             const int64_t *strides,
+                                                                             stator_release_fn release, void *context,
+                                                                             stator_value **out);
 
 /**
  * Makes a tensor from DLPack and takes it over, without a copy.
@@ -1113,7 +1142,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tensor_shared(voi
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_from_dlpack(struct DLManagedTensorVersioned *tensor, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_from_dlpack(struct DLManagedTensorVersioned *tensor,
+                                                                    stator_value **out);
 
 /**
  * The same for DLPack's older form.
@@ -1124,7 +1154,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_from_dlpack(struct DLMan
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_from_dlpack_legacy(struct DLManagedTensor *tensor, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_from_dlpack_legacy(struct DLManagedTensor *tensor,
+                                                                           stator_value **out);
 
 /**
  * Makes a list.
@@ -1136,7 +1167,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_from_dlpack_legacy(struc
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_create_list(const stator_value *const *items, int64_t count, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_create_list(const stator_value *const *items, int64_t count,
+                                                                    stator_value **out);
 
 /**
  * Makes a tuple.
@@ -1149,8 +1181,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_create_list(const stator
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tuple(const stator_value *const *items, int64_t count, const char *const *names,
-                                                                     stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tuple(const stator_value *const *items, int64_t count,
+                                                                     const char *const *names, stator_value **out);
 
 /**
  * Makes a dict, which keeps the order given.
@@ -1163,7 +1195,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_create_tuple(const stato
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_create_dict(const stator_value *const *keys, const stator_value *const *items, int64_t count,
+STATOR_API STATOR_NODISCARD stator_status *stator_value_create_dict(const stator_value *const *keys,
+                                                                    const stator_value *const *items, int64_t count,
                                                                     stator_value **out);
 
 /**
@@ -1214,7 +1247,8 @@ STATOR_API int64_t stator_value_size(const stator_value *value);
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_item(const stator_value *value, int64_t index, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_item(const stator_value *value, int64_t index,
+                                                             stator_value **out);
 
 /**
  * The key of a dict's pair.
@@ -1226,7 +1260,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_item(const stator_value 
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_key(const stator_value *value, int64_t index, stator_value **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_key(const stator_value *value, int64_t index,
+                                                            stator_value **out);
 
 /**
  * The name of a named tuple's field.
@@ -1282,7 +1317,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_as_float(const stator_va
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_as_complex(const stator_value *value, double *real, double *imag);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_as_complex(const stator_value *value, double *real,
+                                                                   double *imag);
 
 /**
  * Reads a str or a device.
@@ -1294,7 +1330,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_as_complex(const stator_
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_as_str(const stator_value *value, const char **data, int64_t *size);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_as_str(const stator_value *value, const char **data,
+                                                               int64_t *size);
 
 /**
  * Reads a tensor. Every out parameter may be NULL.
@@ -1310,8 +1347,9 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_as_str(const stator_valu
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_as_tensor(const stator_value *value, const void **data, int32_t *dtype, int32_t *device,
-                                                                  int32_t *ndim, const int64_t **shape, const int64_t **strides);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_as_tensor(const stator_value *value, const void **data,
+                                                                  int32_t *dtype, int32_t *device, int32_t *ndim,
+                                                                  const int64_t **shape, const int64_t **strides);
 
 /**
  * Exports a tensor value as DLPack 1.x; the export keeps the memory alive.
@@ -1322,7 +1360,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_as_tensor(const stator_v
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_export(const stator_value *value, struct DLManagedTensorVersioned **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_export(const stator_value *value,
+                                                               struct DLManagedTensorVersioned **out);
 
 /**
  * Exports a tensor value in DLPack's older form.
@@ -1333,7 +1372,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_export(const stator_valu
  * @threads any
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_value_export_legacy(const stator_value *value, struct DLManagedTensor **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_value_export_legacy(const stator_value *value,
+                                                                      struct DLManagedTensor **out);
 
 /**
  * Reads a value from a file: what `torch.save` wrote of tensors, numbers, texts, lists, tuples and dicts; or `.npz` (a dict in the file's order).

@@ -83,7 +83,8 @@ std::vector<std::string> archive_members(std::span<const char> bytes) { return D
 void check_archive(std::span<const char> bytes) {
   auto members = archive_members(bytes);
   auto slash = members.empty() ? std::string::npos : members[0].find('/');
-  if (slash == std::string::npos) throw Error(ErrorCode::kBadModel, "expected an archive of PyTorch, got a zip archive that holds no model");
+  if (slash == std::string::npos)
+    throw Error(ErrorCode::kBadModel, "expected an archive of PyTorch, got a zip archive that holds no model");
   std::string root = members[0].substr(0, slash + 1);
   for (const char* version : {"version", ".data/version"}) {
     if (std::find(members.begin(), members.end(), root + version) != members.end()) return;

@@ -33,7 +33,8 @@ class SlotTable {
     auto [it, added] = index_.try_emplace({object.get(), attribute}, static_cast<int64_t>(slots_.size()));
     if (added) {
       const std::string& path = paths_[object.get()];
-      slots_.push_back({path.empty() ? attribute : path + "." + attribute, object->type()->getAttribute(attribute), object->getAttr(attribute)});
+      slots_.push_back({path.empty() ? attribute : path + "." + attribute, object->type()->getAttribute(attribute),
+                        object->getAttr(attribute)});
     }
     return it->second;
   }
@@ -120,7 +121,8 @@ class Importer {
   Node* place(const jit::Node* from, Node* node, Block* to) {
     node->source = location_of(from);
     for (const jit::Value* output : from->outputs()) {
-      values_[output] = graph_.add_output(node, output->type(), output->hasDebugName() ? output->debugName() : std::string());
+      values_[output] =
+          graph_.add_output(node, output->type(), output->hasDebugName() ? output->debugName() : std::string());
     }
     graph_.append(to, node);
     return node;
@@ -270,9 +272,11 @@ class Importer {
     Value* tuple = value(node->input(), node);
     Node* unpack = graph_.create(Opcode::kTupleUnpack, {tuple});
     unpack->source = location_of(node);
-    for (const auto& type : node->input()->type()->expectRef<c10::TupleType>().elements()) graph_.add_output(unpack, type);
+    for (const auto& type : node->input()->type()->expectRef<c10::TupleType>().elements())
+      graph_.add_output(unpack, type);
     graph_.append(to, unpack);
-    std::vector<Value*> chosen(unpack->outputs.begin() + node->i(c10::attr::beg), unpack->outputs.begin() + node->i(c10::attr::end));
+    std::vector<Value*> chosen(unpack->outputs.begin() + node->i(c10::attr::beg),
+                               unpack->outputs.begin() + node->i(c10::attr::end));
     place(node, graph_.create(Opcode::kTupleConstruct, std::move(chosen)), to);
   }
 

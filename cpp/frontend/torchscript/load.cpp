@@ -62,7 +62,8 @@ void point_into_archive(const torch::jit::Module& module, const RecordingAdapter
     if (!place || reinterpret_cast<uintptr_t>(place) % kElementAlignment != 0) return;
     auto* owner = new std::shared_ptr<const void>(bytes.data);
     const auto release = [](void* context) { delete static_cast<std::shared_ptr<const void>*>(context); };
-    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(at::DataPtr(const_cast<void*>(place), owner, release, at::kCPU));
+    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(
+        at::DataPtr(const_cast<void*>(place), owner, release, at::kCPU));
   };
   for (const at::Tensor& parameter : module.parameters()) repoint(parameter);
   for (const at::Tensor& buffer : module.buffers()) repoint(buffer);
@@ -73,17 +74,21 @@ void check_kind(caffe2::serialize::PyTorchStreamReader& reader) {
   if (reader.hasRecord("constants.pkl")) return;
   for (const auto& name : reader.getAllRecords()) {
     if (name.find("data/aotinductor/") != std::string::npos) {
-      throw Error(ErrorCode::kUnsupported, "expected a TorchScript archive, got an AOTInductor package: it holds code compiled for one machine; "
-                                           "save the model with torch.jit.save instead");
+      throw Error(ErrorCode::kUnsupported,
+                  "expected a TorchScript archive, got an AOTInductor package: it holds code compiled for one machine; "
+                  "save the model with torch.jit.save instead");
     }
-    if (name == "archive_format" || name.find("models/") == 0 || name.find("serialized_exported_program") != std::string::npos) {
-      throw Error(ErrorCode::kUnsupported, "expected a TorchScript archive, got a torch.export archive, which this version does not load; "
-                                           "save the model with torch.jit.save instead");
+    if (name == "archive_format" || name.find("models/") == 0 ||
+        name.find("serialized_exported_program") != std::string::npos) {
+      throw Error(ErrorCode::kUnsupported,
+                  "expected a TorchScript archive, got a torch.export archive, which this version does not load; "
+                  "save the model with torch.jit.save instead");
     }
   }
   if (reader.hasRecord("data.pkl")) {
-    throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got a file of torch.save: it holds values but no program; "
-                                      "save the model with torch.jit.script(model).save(path)");
+    throw Error(ErrorCode::kBadModel,
+                "expected a TorchScript archive, got a file of torch.save: it holds values but no program; "
+                "save the model with torch.jit.script(model).save(path)");
   }
   throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got a zip archive that holds no model");
 }
@@ -93,14 +98,16 @@ Program load(const ArchiveBytes& bytes, bool borrow) {
   constexpr size_t kSmallestZip = 22;
   const char* head = static_cast<const char*>(bytes.data.get());
   if (bytes.size < kSmallestZip || std::memcmp(head, "PK", 2) != 0) {
-    throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got " + std::to_string(bytes.size) + " bytes that are no zip archive");
+    throw Error(ErrorCode::kBadModel,
+                "expected a TorchScript archive, got " + std::to_string(bytes.size) + " bytes that are no zip archive");
   }
   check_archive({head, bytes.size});
   try {
     caffe2::serialize::PyTorchStreamReader reader(adapter);
     check_kind(reader);
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kBadModel, std::string("the archive is damaged or truncated: ") + error.what_without_backtrace());
+    throw Error(ErrorCode::kBadModel,
+                std::string("the archive is damaged or truncated: ") + error.what_without_backtrace());
   }
   try {
     torch::jit::Module module = torch::jit::load(adapter, at::kCPU);
@@ -126,7 +133,7 @@ ArchiveBytes map_file(const std::string& path) {
     auto code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
     throw Error(code, "cannot open \"" + path + "\": " + std::strerror(errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);
     throw Error(ErrorCode::kIo, "cannot read \"" + path + "\": it is no regular file");

@@ -41,7 +41,9 @@ c10::IValue unpickle(const std::vector<char>& bytes, const std::string& name) {
   } catch (const Error& error) {
     throw Error(error.code, "\"" + name + "\": " + error.message);
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kBadModel, "\"" + name + "\" is not a file of torch.save, or it is damaged, or it holds more than tensors, numbers, texts, lists, tuples and dicts: " +
+    throw Error(ErrorCode::kBadModel, "\"" + name +
+                                          "\" is not a file of torch.save, or it is damaged, or it holds more than "
+                                          "tensors, numbers, texts, lists, tuples and dicts: " +
                                           error.what_without_backtrace());
   }
 }
@@ -54,8 +56,9 @@ std::vector<char> pickle(const c10::IValue& value) {
       return size;
     });
     std::vector<char> program;
-    torch::jit::Pickler pickler([&](const char* data, size_t size) { program.insert(program.end(), data, data + size); }, nullptr, nullptr, nullptr,
-                                nullptr, /*tag_aggregates=*/false);
+    torch::jit::Pickler pickler(
+        [&](const char* data, size_t size) { program.insert(program.end(), data, data + size); }, nullptr, nullptr,
+        nullptr, nullptr, /*tag_aggregates=*/false);
     pickler.protocol();
     pickler.pushIValue(without_types(value));
     pickler.stop();

@@ -109,8 +109,10 @@ stator_status *stator_options_set_double(stator_options *options, const char *ke
 stator_status *stator_options_set_str(stator_options *options, const char *key, const char *value);
 void stator_options_release(stator_options *options);
 stator_status *stator_module_load(const char *path, const stator_options *options, stator_module **out);
-stator_status *stator_module_load_bytes(const void *data, int64_t size, const stator_options *options, stator_module **out);
-stator_status *stator_module_load_shared(const void *data, int64_t size, stator_release_fn release, void *context, const stator_options *options, stator_module **out);
+stator_status *stator_module_load_bytes(const void *data, int64_t size, const stator_options *options,
+                                        stator_module **out);
+stator_status *stator_module_load_shared(const void *data, int64_t size, stator_release_fn release, void *context,
+                                         const stator_options *options, stator_module **out);
 void stator_module_retain(stator_module *module);
 void stator_module_release(stator_module *module);
 int32_t stator_module_method_count(const stator_module *module);
@@ -130,14 +132,22 @@ stator_status *stator_runtime_clone(stator_runtime *runtime, stator_runtime **ou
 stator_status *stator_runtime_reset_state(stator_runtime *runtime);
 void stator_runtime_retain(stator_runtime *runtime);
 void stator_runtime_release(stator_runtime *runtime);
-stator_status *stator_runtime_bind(stator_runtime *runtime, const stator_method *method, int32_t index, void *data, int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape, const int64_t *strides);
-stator_status *stator_runtime_bind_dlpack(stator_runtime *runtime, const stator_method *method, int32_t index, struct DLManagedTensorVersioned *tensor);
-stator_status *stator_runtime_bind_value(stator_runtime *runtime, const stator_method *method, int32_t index, const stator_value *value);
-stator_status *stator_runtime_input(stator_runtime *runtime, const stator_method *method, int32_t index, int32_t dtype, int32_t ndim, const int64_t *shape, void **out);
-stator_status *stator_runtime_bind_output(stator_runtime *runtime, const stator_method *method, int32_t index, void *data, int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape, const int64_t *strides);
+stator_status *stator_runtime_bind(stator_runtime *runtime, const stator_method *method, int32_t index, void *data,
+                                   int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape,
+                                   const int64_t *strides);
+stator_status *stator_runtime_bind_dlpack(stator_runtime *runtime, const stator_method *method, int32_t index,
+                                          struct DLManagedTensorVersioned *tensor);
+stator_status *stator_runtime_bind_value(stator_runtime *runtime, const stator_method *method, int32_t index,
+                                         const stator_value *value);
+stator_status *stator_runtime_input(stator_runtime *runtime, const stator_method *method, int32_t index, int32_t dtype,
+                                    int32_t ndim, const int64_t *shape, void **out);
+stator_status *stator_runtime_bind_output(stator_runtime *runtime, const stator_method *method, int32_t index,
+                                          void *data, int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape,
+                                          const int64_t *strides);
 stator_status *stator_runtime_unbind(stator_runtime *runtime, const stator_method *method);
 stator_status *stator_runtime_run(stator_runtime *runtime, const stator_method *method, stator_arena *arena);
-stator_status *stator_runtime_call(stator_runtime *runtime, const stator_method *method, const stator_value *args, const stator_value *kwargs, stator_arena *arena, stator_value **out);
+stator_status *stator_runtime_call(stator_runtime *runtime, const stator_method *method, const stator_value *args,
+                                   const stator_value *kwargs, stator_arena *arena, stator_value **out);
 int64_t stator_runtime_workspace_bytes(const stator_runtime *runtime);
 stator_status *stator_arena_create(stator_module *module, const stator_options *options, stator_arena **out);
 void stator_arena_retain(stator_arena *arena);
@@ -146,7 +156,8 @@ stator_status *stator_arena_reset(stator_arena *arena);
 int64_t stator_arena_generation(const stator_arena *arena);
 int64_t stator_arena_bytes(const stator_arena *arena);
 int32_t stator_arena_output_count(const stator_arena *arena);
-stator_status *stator_arena_output(const stator_arena *arena, int32_t index, const void **data, int32_t *dtype, int32_t *device, int32_t *ndim, const int64_t **shape, const int64_t **strides);
+stator_status *stator_arena_output(const stator_arena *arena, int32_t index, const void **data, int32_t *dtype,
+                                   int32_t *device, int32_t *ndim, const int64_t **shape, const int64_t **strides);
 stator_status *stator_arena_result(const stator_arena *arena, stator_value **out);
 stator_status *stator_arena_export(const stator_arena *arena, int32_t index, struct DLManagedTensorVersioned **out);
 stator_status *stator_arena_export_legacy(const stator_arena *arena, int32_t index, struct DLManagedTensor **out);
@@ -155,7 +166,9 @@ void stator_pool_retain(stator_pool *pool);
 void stator_pool_release(stator_pool *pool);
 stator_status *stator_pool_acquire(stator_pool *pool, int64_t timeout_ns, stator_runtime **out);
 stator_status *stator_pool_return(stator_pool *pool, stator_runtime *runtime);
-stator_status *stator_pool_call(stator_pool *pool, int64_t timeout_ns, const stator_method *method, const stator_value *args, const stator_value *kwargs, stator_arena *arena, stator_value **out);
+stator_status *stator_pool_call(stator_pool *pool, int64_t timeout_ns, const stator_method *method,
+                                const stator_value *args, const stator_value *kwargs, stator_arena *arena,
+                                stator_value **out);
 int32_t stator_pool_runtime_count(const stator_pool *pool);
 stator_status *stator_value_create_none(stator_value **out);
 stator_status *stator_value_create_bool(int32_t value, stator_value **out);
@@ -164,13 +177,18 @@ stator_status *stator_value_create_float(double value, stator_value **out);
 stator_status *stator_value_create_complex(double real, double imag, stator_value **out);
 stator_status *stator_value_create_str(const char *data, int64_t size, stator_value **out);
 stator_status *stator_value_create_device(const char *name, stator_value **out);
-stator_status *stator_value_create_tensor(const void *data, int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape, const int64_t *strides, stator_value **out);
-stator_status *stator_value_create_tensor_shared(void *data, int32_t dtype, int32_t device, int32_t ndim, const int64_t *shape, const int64_t *strides, stator_release_fn release, void *context, stator_value **out);
+stator_status *stator_value_create_tensor(const void *data, int32_t dtype, int32_t device, int32_t ndim,
+                                          const int64_t *shape, const int64_t *strides, stator_value **out);
+stator_status *stator_value_create_tensor_shared(void *data, int32_t dtype, int32_t device, int32_t ndim,
+                                                 const int64_t *shape, const int64_t *strides,
+                                                 stator_release_fn release, void *context, stator_value **out);
 stator_status *stator_value_from_dlpack(struct DLManagedTensorVersioned *tensor, stator_value **out);
 stator_status *stator_value_from_dlpack_legacy(struct DLManagedTensor *tensor, stator_value **out);
 stator_status *stator_value_create_list(const stator_value *const *items, int64_t count, stator_value **out);
-stator_status *stator_value_create_tuple(const stator_value *const *items, int64_t count, const char *const *names, stator_value **out);
-stator_status *stator_value_create_dict(const stator_value *const *keys, const stator_value *const *items, int64_t count, stator_value **out);
+stator_status *stator_value_create_tuple(const stator_value *const *items, int64_t count, const char *const *names,
+                                         stator_value **out);
+stator_status *stator_value_create_dict(const stator_value *const *keys, const stator_value *const *items,
+                                        int64_t count, stator_value **out);
 void stator_value_retain(stator_value *value);
 void stator_value_release(stator_value *value);
 int32_t stator_value_kind(const stator_value *value);
@@ -183,7 +201,8 @@ stator_status *stator_value_as_int(const stator_value *value, int64_t *out);
 stator_status *stator_value_as_float(const stator_value *value, double *out);
 stator_status *stator_value_as_complex(const stator_value *value, double *real, double *imag);
 stator_status *stator_value_as_str(const stator_value *value, const char **data, int64_t *size);
-stator_status *stator_value_as_tensor(const stator_value *value, const void **data, int32_t *dtype, int32_t *device, int32_t *ndim, const int64_t **shape, const int64_t **strides);
+stator_status *stator_value_as_tensor(const stator_value *value, const void **data, int32_t *dtype, int32_t *device,
+                                      int32_t *ndim, const int64_t **shape, const int64_t **strides);
 stator_status *stator_value_export(const stator_value *value, struct DLManagedTensorVersioned **out);
 stator_status *stator_value_export_legacy(const stator_value *value, struct DLManagedTensor **out);
 stator_status *stator_value_read(const char *path, stator_value **out);

@@ -61,7 +61,8 @@ static void stator_py_delete_legacy(PyObject *capsule) {
 
 static void stator_py_delete_versioned(PyObject *capsule) {
   if (!PyCapsule_IsValid(capsule, stator_py_versioned)) return;
-  struct DLManagedTensorVersioned *tensor = (struct DLManagedTensorVersioned *)PyCapsule_GetPointer(capsule, stator_py_versioned);
+  struct DLManagedTensorVersioned *tensor =
+      (struct DLManagedTensorVersioned *)PyCapsule_GetPointer(capsule, stator_py_versioned);
   if (tensor->deleter != NULL) tensor->deleter(tensor);
 }
 

@@ -1,0 +1,126 @@
+"""Runs a random model in all modes beside TorchScript's interpreter."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from models import RandomModel
+from writer import copied
+
+import stator
+
+PLANNERS = ("standard", "naive")
+PLANS = ("dynamic", "signature")
+# As torch.testing.assert_close.
+TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5), torch.float64: (1e-7, 1e-7)}
+
+
+def check_model(model: RandomModel) -> list[str]:
+    """What differs, one line each; nothing if all is well."""
+    expected = _interpret(model)
+    problems: list[str] = []
+    for planner, plans in itertools.product(PLANNERS, PLANS):
+        module = stator.load(model.archive, memory_planner=planner, plans=plans)
+        compare = _same_bits if model.exact and plans == "dynamic" else _close
+        problems += [f"{planner}, {plans}: {each}" for each in _check_module(module, model, expected, compare)]
+        module.close()
+    return problems
+
+
+Outcome = tuple[Any, list[Any]]  # the result, None if it raised; the arguments as the run left them
+
+
+def _interpret(model: RandomModel) -> list[Outcome]:
+    module = torch.jit.load(io.BytesIO(model.archive))
+    with torch.jit.optimized_execution(False):
+        return [_outcome(module, run) for run in model.runs]
+
+
+def _outcome(module: Any, run: list[Any]) -> Outcome:
+    arguments, memory = _arguments(run)
+    try:
+        with torch.inference_mode():
+            # Copied, because the state of later runs may share memory with it.
+            return copied(module(*arguments)), memory
+    except RuntimeError:
+        return None, memory
+
+
+def _arguments(run: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The arguments, and other tensors over the same memory: a model may write that, but not change the caller's shapes."""
+    arguments = copied(run)
+    return arguments, [each.detach() if isinstance(each, torch.Tensor) else each for each in arguments]
+
+
+def _check_module(module: Any, model: RandomModel, expected: list[Outcome], compare: Callable[[Any, Any], bool]) -> list[str]:
+    problems, held = [], []
+    for number, (run, (wanted, left)) in enumerate(zip(model.runs, expected, strict=True)):
+        arguments, memory = _arguments(run)
+        try:
+            result = module(*arguments)
+        except stator.Error as error:
+            if wanted is not None:
+                problems.append(f"run {number}: {error}")
+            continue
+        if wanted is None:
+            problems.append(f"run {number}: no error")
+            continue
+        problems += [f"run {number}: {each}" for each in _differences(_tensors(result), wanted, compare)]
+        problems += [f"run {number}: arguments: {each}" for each in _differences(memory, left, compare)]
+        if number % 2 == 0:
+            held.append((number, result, wanted))
+    for number, result, wanted in held:
+        problems += [f"run {number}, looked at in the end: {each}" for each in _differences(_tensors(result), wanted, compare)]
+    return problems
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, stator.Tensor):
+        return torch.from_dlpack(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_tensors, value))
+    if isinstance(value, dict):
+        return {key: _tensors(item) for key, item in value.items()}
+    return value
+
+
+def _differences(got: Any, wanted: Any, compare: Callable[[Any, Any], bool], place: str = "result") -> list[str]:
+    if isinstance(wanted, torch.Tensor):
+        return _tensor_differences(got, wanted, compare, place)
+    if isinstance(wanted, (list, tuple)):
+        if len(got) != len(wanted):
+            return [f"{place} has {len(got)} items instead of {len(wanted)}"]
+        return [each for i in range(len(wanted)) for each in _differences(got[i], wanted[i], compare, f"{place}[{i}]")]
+    if isinstance(wanted, dict):
+        if list(got) != list(wanted):
+            return [f"{place} has the keys {list(got)} instead of {list(wanted)}"]
+        return [each for key in wanted for each in _differences(got[key], wanted[key], compare, f"{place}[{key!r}]")]
+    return [] if got == wanted else [f"{place} is {got} instead of {wanted}"]
+
+
+def _tensor_differences(got: torch.Tensor, wanted: torch.Tensor, compare: Callable[[Any, Any], bool], place: str) -> list[str]:
+    if (got.dtype, got.shape) != (wanted.dtype, wanted.shape):
+        return [f"{place} is {got.dtype} {list(got.shape)} instead of {wanted.dtype} {list(wanted.shape)}"]
+    if _strides(got) != _strides(wanted):
+        return [f"{place} has strides {got.stride()} instead of {wanted.stride()}, shape {list(wanted.shape)}"]
+    return [] if compare(got, wanted) else [f"{place} is {got.flatten()[:6].tolist()}... instead of {wanted.flatten()[:6].tolist()}..."]
+
+
+def _strides(tensor: torch.Tensor) -> list[int]:
+    return [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1] if tensor.numel() else []
+
+
+def _same_bits(got: torch.Tensor, wanted: torch.Tensor) -> bool:
+    same = got == wanted
+    return bool((same | (got != got) & (wanted != wanted)).all()) if got.is_floating_point() else bool(same.all())
+
+
+def _close(got: torch.Tensor, wanted: torch.Tensor) -> bool:
+    if wanted.dtype not in TOLERANCES:
+        return torch.equal(got, wanted)
+    rtol, atol = TOLERANCES[wanted.dtype]
+    return torch.allclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)

@@ -1,0 +1,284 @@
+"""What is swept: TorchScript archives made from the samples of LibTorch's operator database.
+
+A case is one operator, dtype, sample and way of writing the call: the function traced, and as source text the function, the method, the
+in-place method and the form with `out=`. Its tensors are the archive's inputs; everything else is fixed in the graph.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree as pytree
+
+OPERATORS = sorted(op_db, key=lambda info: info.formatted_name)
+
+# How many samples of each dtype are taken, spread over all there are.
+SAMPLES = {
+    torch.float32: 12,
+    torch.float64: 4,
+    torch.int64: 4,
+    torch.bool: 3,
+    torch.bfloat16: 4,
+    torch.float16: 3,
+    torch.complex64: 4,
+    torch.uint8: 2,
+    torch.int32: 2,
+}
+
+Call = Callable[..., Any]
+
+
+@dataclass
+class Case:
+    name: str
+    archive: bytes
+    tensors: list[torch.Tensor]
+    elements_undefined: bool  # only dtype, shape and strides say anything
+
+
+@dataclass
+class NotACase:
+    """TorchScript does not take it."""
+
+    name: str
+    why: str
+
+
+class _UnspeakableError(Exception):
+    """An argument that TorchScript source has no words for."""
+
+
+def cases(info: Any, *, quick: bool = False) -> Iterator[Case | NotACase]:
+    """All cases of an operator, always the same ones; `quick`: those of one sample."""
+    supported = info.supported_dtypes("cpu")
+    counts = {dtype: count for dtype, count in SAMPLES.items() if dtype in supported}
+    if quick:
+        counts = dict.fromkeys(list(counts)[:1], 1)
+    for dtype, count in counts.items():
+        for index, sample in enumerate(_samples(info, dtype, count)):
+            yield from _of_sample(info, sample, f"{info.formatted_name}/{str(dtype)[6:]}/{index}")
+    for index, sample in enumerate([] if quick else _error_samples(info)):
+        yield from _of_sample(info, sample, f"{info.formatted_name}/error/{index}", refused=True)
+
+
+# ----------------------------------------------------------------------------------------------------------- samples
+
+
+def _seed(info: Any, dtype: torch.dtype) -> None:
+    torch.manual_seed(zlib.crc32(f"{info.formatted_name} {dtype}".encode()))
+
+
+def _samples(info: Any, dtype: torch.dtype, count: int) -> list[Any]:
+    _seed(info, dtype)
+    every = list(info.sample_inputs("cpu", dtype, requires_grad=False))
+    step = max(1.0, len(every) / count)
+    return [every[int(i * step)] for i in range(min(count, len(every)))]
+
+
+def _error_samples(info: Any) -> list[Any]:
+    _seed(info, torch.float32)
+    try:
+        every = list(info.error_inputs("cpu"))
+    except Exception:  # most operators have none, and say so in various ways
+        return []
+    return [error.sample_input for error in every[:6]]
+
+
+def _of_sample(info: Any, sample: Any, name: str, *, refused: bool = False) -> Iterator[Case | NotACase]:
+    leaves, shape = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    tensors = [leaves[i].detach() for i in places]
+
+    def arguments(values: list[Any]) -> Any:
+        filled = list(leaves)
+        for place, value in zip(places, values, strict=True):
+            filled[place] = value
+        first, args, kwargs = pytree.tree_unflatten(filled, shape)
+        return (first, *args), kwargs
+
+    seen: set[str] = set()
+    for variant, ways in _variants(info, arguments, tensors, refused=refused):
+        try:
+            module, inputs = _first_that_works(ways)
+            graph = str(_without_places(module.graph))
+            if graph in seen:
+                continue
+            seen.add(graph)
+            yield Case(f"{name}/{variant}", _archive(module), inputs, _elements_undefined(info))
+        except Exception as error:  # the compiler and the tracer raise all kinds
+            yield NotACase(f"{name}/{variant}", _short(error))
+
+
+def _first_that_works(ways: list[Call]) -> Any:
+    for way in ways[:-1]:
+        with contextlib.suppress(Exception):
+            return way()
+    return ways[-1]()
+
+
+def _elements_undefined(info: Any) -> bool:
+    return bool(re.match(r"(new_)?empty|resize", info.name))
+
+
+# ---------------------------------------------------------------------------------------------------------- variants
+
+
+def _variants(info: Any, arguments: Call, tensors: list[torch.Tensor], *, refused: bool) -> Iterator[tuple[str, list[Call]]]:
+    """Ways to write the call; each has functions that give a module and its inputs, the next if one raises."""
+    spelled = _function_name(info)
+    method = bool(tensors) and isinstance(arguments(tensors)[0][0], torch.Tensor) and hasattr(torch.Tensor, info.name)
+    traceable = not refused  # tracing runs the operator
+    if traceable:
+        yield "traced", [lambda: (_traced(info.op, arguments, tensors), tensors)]
+    if spelled:
+        yield "function", [lambda: (_compiled(spelled + "({})", arguments, tensors), tensors)]
+    if method:
+        yield "method", [lambda: (_compiled(f"{{}}.{info.name}({{}})", arguments, tensors), tensors)]
+    in_place = []
+    if method and hasattr(torch.Tensor, info.name + "_"):
+        in_place.append(lambda: (_compiled(f"{{}}.{info.name}_({{}})", arguments, tensors), tensors))
+    if traceable and tensors and info.inplace_variant:
+        in_place.append(lambda: (_traced(info.inplace_variant, arguments, tensors), tensors))
+    if in_place:
+        yield "in_place", in_place
+    if traceable and tensors and info.supports_out:
+        yield "out", [lambda: _with_out(info, arguments, tensors)]
+
+
+def _traced(function: Call, arguments: Call, tensors: list[torch.Tensor]) -> Any:
+    def call(*values: torch.Tensor) -> Any:
+        args, kwargs = arguments(list(values))
+        result = function(*args, **kwargs)
+        return tuple(result) if isinstance(result, (list, tuple)) else result
+
+    with torch.no_grad():
+        return torch.jit.trace(call, tuple(copied(tensor) for tensor in tensors), check_trace=False)
+
+
+def _function_name(info: Any) -> str | None:
+    place: Any = torch
+    for part in info.name.split("."):
+        place = getattr(place, part, None)
+    return f"torch.{info.name}" if callable(place) else None
+
+
+def _with_out(info: Any, arguments: Call, tensors: list[torch.Tensor]) -> Any:
+    """The last inputs are the results' places, filled with ones."""
+    args, kwargs = arguments([copied(tensor) for tensor in tensors])
+    result = info.op(*args, **kwargs)
+    places = [torch.ones_like(place) for place in pytree.tree_leaves(result)]
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = args[-len(places) :]
+        return info.op(*args[: -len(places)], **kwargs, out=given[0] if isinstance(result, torch.Tensor) else tuple(given))
+
+    def with_places(values: list[Any]) -> Any:
+        args, kwargs = arguments(values[: -len(places)])
+        return (*args, *values[-len(places) :]), kwargs
+
+    inputs = [*tensors, *places]
+    return _traced(function, with_places, inputs), inputs
+
+
+def _compiled(call: str, arguments: Call, tensors: list[torch.Tensor]) -> Any:
+    names = [_Name(f"t{i}") for i in range(len(tensors))]
+    args, kwargs = arguments(names)
+    texts = [_text(arg) for arg in args] + [f"{key}={_spelled(key, value)}" for key, value in kwargs.items() if key != "requires_grad"]
+    if call.startswith("{}"):
+        call, texts = call.replace("{}", texts[0], 1), texts[1:]
+    source = f"def call({', '.join(names)}):\n  return {call.format(', '.join(texts))}\n"
+    return torch.jit.CompilationUnit(source).call
+
+
+class _Name(str):
+    """Stands for a tensor in source text."""
+
+
+def _spelled(key: str, value: Any) -> str:
+    return _text(torch.device(value) if key == "device" and isinstance(value, str) else value)
+
+
+def _text(value: Any) -> str:
+    """A fixed argument as TorchScript source."""
+    if isinstance(value, _Name):
+        return value
+    if isinstance(value, list):
+        return "[" + ", ".join(_text(item) for item in value) + "]"
+    if isinstance(value, tuple):
+        return "(" + "".join(_text(item) + ", " for item in value) + ")"
+    if isinstance(value, torch.device):
+        return f'torch.device("{value}")'
+    if isinstance(value, complex):
+        return f"complex({_text(value.real)}, {_text(value.imag)})"
+    if isinstance(value, float):
+        return repr(value) if abs(value) < float("inf") else f'float("{value}")'
+    if value is None or isinstance(value, (bool, int, str, torch.dtype, torch.layout, torch.memory_format)):
+        return repr(value) if not isinstance(value, torch.memory_format) else str(value)
+    raise _UnspeakableError(f"a fixed argument that is a {type(value).__name__}")
+
+
+# ------------------------------------------------------------------------------------------------------------- tools
+
+
+def _archive(module: Any) -> bytes:
+    buffer = io.BytesIO()
+    torch.jit.save(module, buffer)
+    return buffer.getvalue()
+
+
+def _without_places(graph: Any) -> str:
+    """The graph's text, equal for equal graphs."""
+    copy = graph.copy()
+    torch._C._jit_pass_canonicalize(copy)
+    return re.sub(r"%[\w.]+|#.*", lambda match: match[0] if match[0][1:].isdigit() else "", copy.str(False))
+
+
+def _short(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:400]}"
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the same values and strides in memory of its own."""
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested:
+        return tensor.clone()
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    storage = tensor.untyped_storage().clone()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def with_other_values(tensor: torch.Tensor) -> torch.Tensor:
+    """The same elements in the opposite order: what is in an operator's domain (indices, probabilities, symmetric matrices) stays there."""
+    other = copied(tensor)
+    if is_plain(tensor) and tensor.dtype != torch.complex32 and not torch._debug_has_internal_overlap(tensor):
+        other.copy_(tensor.flatten().flip(0).reshape(tensor.shape))
+    return other
+
+
+def other_shapes(tensors: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+    """The tensors with all dimensions of one size made longer by one; for each size, the largest first."""
+    if not all(is_plain(tensor) for tensor in tensors):
+        return
+    sizes = sorted({size for tensor in tensors for size in tensor.shape if size > 1}, reverse=True)
+    for size in sizes[:3]:
+        yield [_longer(tensor, size) for tensor in tensors]
+
+
+def _longer(tensor: torch.Tensor, size: int) -> torch.Tensor:
+    for dim in [dim for dim, there in enumerate(tensor.shape) if there == size]:
+        tensor = tensor.index_select(dim, torch.tensor(list(itertools.islice(itertools.cycle(range(size)), size + 1))))
+    return tensor
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether it can cross the boundary."""
+    return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_nested and tensor.device.type == "cpu"

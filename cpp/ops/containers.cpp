@@ -173,17 +173,6 @@ void list_append(const Call& call) {
 
 void list_length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toListRef().size()); }
 
-void dict_item(const Call& call) {
-  const auto dict = call.in(0).toGenericDict();
-  const auto found = dict.find(call.in(1));
-  if (found == dict.end()) return run_boxed(call);
-  call.out() = found->value();
-}
-
-void dict_contains(const Call& call) { call.out() = call.in(0).toGenericDict().contains(call.in(1)); }
-
-void dict_length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toGenericDict().size()); }
-
 void int_list_contains(const Call& call) {
   const int64_t wanted = call.in(1).toInt();
   bool found = false;
@@ -210,16 +199,10 @@ const Registration registrations[] = {
     {ImplKind::kNative, "prim::TupleUnpack", prepare_tuple_unpack},
     {ImplKind::kNative, "prim::Uninitialized", uninitialized},
     {ImplKind::kNative, "prim::isinstance", prepare_is_instance},
-    {ImplKind::kNative, "aten::__contains__.int", dict_contains},
     {ImplKind::kNative, "aten::__contains__.int_list", int_list_contains},
-    {ImplKind::kNative, "aten::__contains__.str", dict_contains},
     {ImplKind::kNative, "aten::__contains__.str_list", string_list_contains},
-    {ImplKind::kNative, "aten::__getitem__.Dict_int", dict_item},
-    {ImplKind::kNative, "aten::__getitem__.Dict_str", dict_item},
     {ImplKind::kNative, "aten::__getitem__.t", list_item},
     {ImplKind::kNative, "aten::append.t", list_append},
-    {ImplKind::kNative, "aten::len.Dict_int", dict_length},
-    {ImplKind::kNative, "aten::len.Dict_str", dict_length},
     {ImplKind::kNative, "aten::len.t", list_length},
 };
 

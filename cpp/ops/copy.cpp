@@ -94,10 +94,10 @@ void to_dtype_number(const Call& call) {
   convert(call, call.in(1).toOptional<at::ScalarType>(), call.in(3).toBool(), std::nullopt);
 }
 
-// A copy always: its schema promises fresh memory, though LibTorch may return the argument.
+// The argument itself if it has the dtype, although the schema promises fresh memory (analysis/unsaid.h).
 void type_as(const Call& call) {
   if (!is_plain(call.in(0)) || !is_plain(call.in(1))) return run_boxed(call);
-  convert(call, call.tensor(1).scalar_type(), true, std::nullopt);
+  convert(call, call.tensor(1).scalar_type(), false, std::nullopt);
 }
 
 void reshape_to(const Call& call, const at::Tensor& self, at::IntArrayRef sizes) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ops/stack.h"
+
 namespace stator {
 namespace {
 
@@ -9,24 +11,26 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
   return tensor.defined() && tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
-bool shares_storage(const c10::IValue& argument, const c10::StorageImpl* storage) {
+at::Tensor unshared(const Call& call, const at::Tensor& result) {
+  for (int i = 0; i < call.input_count(); ++i) {
+    if (shares_storage(call.in(i), result)) return result.clone();
+  }
+  return result;
+}
+
+void run_fallback(const Call& call) { run_boxed(call); }
+
+}  // namespace
+
+bool shares_storage(const c10::IValue& argument, const at::Tensor& tensor) {
+  const c10::StorageImpl* storage = storage_of(tensor);
+  if (!storage) return false;
   if (argument.isTensor()) return storage_of(argument.toTensor()) == storage;
   if (!argument.isList()) return false;
   for (const c10::IValue& element : argument.toListRef()) {
     if (element.isTensor() && storage_of(element.toTensor()) == storage) return true;
   }
   return false;
-}
-
-// A result whose schema promises fresh memory gets it, whatever the kernel did: the plan may reuse the argument's memory while the result
-// lives (dropout in eval mode returns its argument).
-at::Tensor unshared(const Call& call, const at::Tensor& result) {
-  if (const c10::StorageImpl* storage = storage_of(result)) {
-    for (int i = 0; i < call.input_count(); ++i) {
-      if (shares_storage(call.in(i), storage)) return result.clone();
-    }
-  }
-  return result;
 }
 
 void unshare(const Call& call, c10::IValue& result) {
@@ -39,13 +43,9 @@ void unshare(const Call& call, c10::IValue& result) {
   }
 }
 
-void run_fallback(const Call& call) { run_boxed(call); }
-
-}  // namespace
-
 void run_boxed(const Operator& op, const Call& call) {
-  torch::jit::Stack stack;
-  stack.reserve(static_cast<size_t>(call.input_count()) + 1);
+  BorrowedStack borrowed;
+  torch::jit::Stack& stack = *borrowed;
   for (int i = 0; i < call.input_count(); ++i) stack.push_back(call.in(i));
   if (op.schema.is_vararg()) stack.emplace_back(static_cast<int64_t>(call.input_count()));
   if (op.handle) {
@@ -53,9 +53,11 @@ void run_boxed(const Operator& op, const Call& call) {
   } else {
     op.boxed(stack);
   }
+  // TorchScript's own copies of containers share the elements, and do not say so.
+  const bool promises = op.in_dispatcher();
   const auto& returns = op.schema.returns();
   for (size_t i = 0; i < stack.size(); ++i) {
-    if (i < returns.size() && !returns[i].alias_info()) unshare(call, stack[i]);
+    if (promises && i < returns.size() && !returns[i].alias_info()) unshare(call, stack[i]);
     call.out(static_cast<int>(i)) = std::move(stack[i]);
   }
 }

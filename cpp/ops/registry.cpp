@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "ops/custom.h"
 #include "ops/fallback.h"
+#include "ops/out_overload.h"
 
 namespace stator {
 namespace {
@@ -64,8 +66,11 @@ Implementation choose_implementation(const Node& node) {
   }
   if (!is_operator)
     throw Error(ErrorCode::kInternal, "no implementation of " + std::string(key), {.op = std::string(key)});
-  Implementation chosen = fallback(node);
-  chosen.reason = reason.empty() ? "no out variant registered for " + node.op->key : std::move(reason);
+  if (auto custom = custom_implementation(node)) return *std::move(custom);
+  Implementation chosen = out_overload(node);
+  if (reason.empty()) reason = std::move(chosen.reason);
+  if (!chosen.run) chosen = fallback(node);
+  chosen.reason = std::move(reason);
   return chosen;
 }
 

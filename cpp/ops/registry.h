@@ -1,5 +1,5 @@
 // The open registries of implementations. For each node the best kind that is registered and accepts the node is chosen when the plan is
-// made: out variant, native op, else the fallback to LibTorch's own operator.
+// made: out variant, native op; else LibTorch's own out overload (out_overload.h), else the fallback to LibTorch's operator.
 //
 // Registering: a static Registration in any .cpp of ops/ (HACKING.md shows one).
 #pragma once

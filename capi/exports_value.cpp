@@ -22,21 +22,6 @@ stator_status* create(stator_value** out, Make&& make) {
   });
 }
 
-int32_t kind_of(const c10::IValue& value) {
-  if (value.isNone()) return STATOR_KIND_NONE;
-  if (value.isBool()) return STATOR_KIND_BOOL;
-  if (value.isInt()) return STATOR_KIND_INT;
-  if (value.isDouble()) return STATOR_KIND_FLOAT;
-  if (value.isComplexDouble()) return STATOR_KIND_COMPLEX;
-  if (value.isString()) return STATOR_KIND_STR;
-  if (value.isTensor()) return STATOR_KIND_TENSOR;
-  if (value.isList()) return STATOR_KIND_LIST;
-  if (value.isTuple()) return STATOR_KIND_TUPLE;
-  if (value.isGenericDict()) return STATOR_KIND_DICT;
-  if (value.isDevice()) return STATOR_KIND_DEVICE;
-  return STATOR_KIND_OBJECT;
-}
-
 constexpr const char* kKindNames[] = {"None",     "a bool", "an int",  "a float", "a complex number", "a str",
                                       "a tensor", "a list", "a tuple", "a dict",  "a device",         "an object"};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stator/stator.h>
+#include <stator/stator_experimental.h>
 
 #include <memory>
 #include <stdexcept>

@@ -35,6 +35,7 @@ void load_torch(const std::string& given) {
 Module load_module(const Common& common) {
   const Progress progress("loading " + common.model);
   load_torch(common.torch);
+  for (const std::string& library : common.op_libraries) check(stator_op_library_load(library.c_str()));
   return make<Module>(stator_module_load, common.model.c_str(), nullptr);
 }
 

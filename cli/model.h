@@ -13,6 +13,7 @@ struct Common {
   std::string model;
   std::string method = "forward";
   std::string torch;  // "" if not given
+  std::vector<std::string> op_libraries;
   bool json = false;
 };
 

@@ -26,7 +26,7 @@ def check_all(root: Path, header: Header, library: Path) -> tuple[list[str], lis
     if library.exists():
         checked.append(library.name)
         complaints += exports(
-            library, {f"{f.name}@@STATOR_{f.since}" for f in header.functions}
+            library, {f"{f.name}@@{f.version_node}" for f in header.functions}
         )
         complaints += needs(library, FRONT_NEEDS, set())
     for core in cores:
@@ -91,7 +91,9 @@ def go(root: Path, files: list[Path], header: Header) -> list[str]:
             - known
             - own
         ):
-            complaints.append(f"{file.relative_to(root)}: C.{name} is not in stator.h")
+            complaints.append(
+                f"{file.relative_to(root)}: C.{name} is not in the headers"
+            )
     return complaints
 
 
@@ -103,7 +105,7 @@ def java(file: Path, header: Header) -> list[str]:
         r"\bstatic\s+native\s+([\w.\[\]]+)\s+(\w+)\s*\(([^)]*)\)", text
     ):
         if name not in functions:
-            complaints.append(f"{file.name}: {name} is not in stator.h")
+            complaints.append(f"{file.name}: {name} is not in the headers")
             continue
         got = [
             " ".join(p.split()[:-1]).removeprefix("final ")
@@ -114,7 +116,7 @@ def java(file: Path, header: Header) -> list[str]:
         wanted_result = JAVA_TYPES.get(functions[name].result, "long")
         if (result, got) != (wanted_result, wanted):
             complaints.append(
-                f"{file.name}: {result} {name}({', '.join(got)}); stator.h has {wanted_result} {name}({', '.join(wanted)})"
+                f"{file.name}: {result} {name}({', '.join(got)}); the header has {wanted_result} {name}({', '.join(wanted)})"
             )
     return complaints
 

@@ -1,4 +1,4 @@
-"""Reads stator.h into plain data: functions with types and documentation, constants, handles, callbacks.
+"""Reads the public headers into plain data: functions with types and documentation, constants, handles, callbacks.
 
 Declarations come from pycparser over the preprocessed header, documentation and constants from its text.
 """
@@ -42,6 +42,11 @@ class Function:
     doc: dict[str, str] = field(
         default_factory=dict
     )  # parameter -> what the header says of it
+    experimental: bool = False
+
+    @property
+    def version_node(self) -> str:
+        return "STATOR_EXPERIMENTAL" if self.experimental else f"STATOR_{self.since}"
 
     @property
     def returns_status(self) -> bool:
@@ -58,21 +63,23 @@ class Header:
     complaints: list[str]
 
 
-def read(path: Path) -> Header:
-    text = path.read_text()
-    complaints: list[str] = []
-    functions, handles, structs, callbacks = declarations(path, complaints)
-    document(functions, text, complaints)
-    return Header(
-        functions, constants(text, complaints), handles, structs, callbacks, complaints
-    )
+def read(paths: list[Path]) -> Header:
+    """All headers as one; what comes from a file named *_experimental.h is marked."""
+    header = Header([], {}, [], [], [], [])
+    for path in paths:
+        text = path.read_text()
+        first = len(header.functions)
+        declarations(path, header)
+        own = header.functions[first:]
+        for function in own:
+            function.experimental = path.stem.endswith("_experimental")
+        document(own, text, header.complaints)
+        constants(text, header)
+    check_types(header)
+    return header
 
 
-def declarations(path: Path, complaints: list[str]):
-    functions: list[Function] = []
-    handles: list[str] = []
-    structs: list[str] = []
-    callbacks: list[Function] = []
+def declarations(path: Path, header: Header) -> None:
     for node in c_parser.CParser().parse(preprocessed(path)).ext:
         if node.coord.file != str(path):
             continue
@@ -82,31 +89,33 @@ def declarations(path: Path, complaints: list[str]):
                 or node.type.type.decls
                 or node.type.type.name != node.name
             ):
-                complaints.append(
+                header.complaints.append(
                     f"{node.name}: a handle is `typedef struct NAME NAME;` and nothing else"
                 )
-            handles.append(node.name)
+            header.handles.append(node.name)
         elif isinstance(node, c_ast.Typedef):
-            callbacks.append(function_of(node.name, node.type.type))
+            header.callbacks.append(function_of(node.name, node.type.type))
         elif isinstance(node.type, c_ast.FuncDecl):
-            functions.append(function_of(node.name, node.type))
+            header.functions.append(function_of(node.name, node.type))
         elif isinstance(node.type, c_ast.Struct) and not node.type.decls:
-            structs.append(node.type.name)
+            header.structs.append(node.type.name)
         else:
-            complaints.append(
+            header.complaints.append(
                 f"{node.coord}: neither a function, a handle nor a callback"
             )
-    known = set(handles) | {f"struct {name}" for name in structs}
-    names = {callback.name for callback in callbacks}
-    for function in functions + callbacks:
+
+
+def check_types(header: Header) -> None:
+    known = set(header.handles) | {f"struct {name}" for name in header.structs}
+    names = {callback.name for callback in header.callbacks}
+    for function in header.functions + header.callbacks:
         for what, type_ in [("result", function.result)] + [
             (p.name, p.type) for p in function.parameters
         ]:
             if not allowed(type_, known, names, is_result=what == "result"):
-                complaints.append(
+                header.complaints.append(
                     f"{function.name}: {what} has type `{type_}`; only int32_t, int64_t, double, pointers and callbacks cross the ABI"
                 )
-    return functions, handles, structs, callbacks
 
 
 def preprocessed(path: Path) -> str:
@@ -120,6 +129,8 @@ def preprocessed(path: Path) -> str:
             "-U__GNUC__",
             "-I",
             stubs,
+            "-I",
+            str(path.parent.parent),
             "-x",
             "c",
             str(path),
@@ -212,12 +223,10 @@ def document(functions: list[Function], text: str, complaints: list[str]) -> Non
             )
 
 
-def constants(text: str, complaints: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def constants(text: str, header: Header) -> None:
     for name, value in re.findall(
-        r"(?m)^#define (STATOR_\w+)[ \t]+(-?(?:0x[0-9a-fA-F]+|\d+))\b", text
+        r"(?m)^#define (STATOR_\w+)[ \t]+(?:\\\n\s*)?(-?(?:0x[0-9a-fA-F]+|\d+))\b", text
     ):
-        if name in found:
-            complaints.append(f"{name} is defined twice")
-        found[name] = value
-    return found
+        if name in header.constants:
+            header.complaints.append(f"{name} is defined twice")
+        header.constants[name] = value

@@ -107,6 +107,22 @@ else()
   message(WARNING "tests/unit/*.cpp: no file yet")
 endif()
 
+# Libraries of operators: tests/operators/<name> -> tests/operators/lib<name>.so, loaded by path. --------------------
+
+file(GLOB operator_libraries CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/operators/*.c*")
+foreach(file IN LISTS operator_libraries)
+  get_filename_component(name "${file}" NAME_WE)
+  add_library(operators_${name} MODULE "${file}")
+  set_target_properties(operators_${name} PROPERTIES
+    OUTPUT_NAME "${name}"
+    LIBRARY_OUTPUT_DIRECTORY "${test_bin}/operators"
+    # As where they are used: LibTorch is found because the process has it.
+    SKIP_BUILD_RPATH ON)
+  if(file MATCHES "\\.cpp$")
+    target_link_libraries(operators_${name} PRIVATE stator_flags LibTorch::torch_cpu LibTorch::c10)
+  endif()
+endforeach()
+
 # The C ABI: each tests/capi/<name>.c is a program linked with libstator alone; support/*.c is shared by them. -----
 
 if(TARGET stator)

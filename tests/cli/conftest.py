@@ -74,3 +74,9 @@ def model():
         return file
 
     return path
+
+
+@pytest.fixture
+def operators():
+    """The folder of operator libraries that the build made for tests."""
+    return BUILD / "tests" / "operators"

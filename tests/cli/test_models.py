@@ -272,3 +272,21 @@ def test_a_folder_without_libtorch_is_an_error(stator, model, tmp_path):
     assert result.code == 1
     assert result.err.startswith("stator: TORCH_NOT_FOUND: ")
     assert str(tmp_path) in result.err
+
+
+def test_models_with_operators_of_a_library_need_it(stator, model, operators):
+    missing = stator("inspect", model("operators_library"))
+    assert missing.code == 1
+    assert "stator_library::outer" in missing.err
+    library = ("--op-library", operators / "liblibrary.so")
+    for words in (
+        ["inspect"],
+        ["plan"],
+        ["run", "--shape", "float32[2]", "--shape", "float32[3]"],
+    ):
+        done = stator(*words, model("operators_library"), *library)
+        assert done.code == 0, done.err
+    assert (
+        "nothing.so"
+        in stator("inspect", model("add_mul"), "--op-library", "./nothing.so").err
+    )

@@ -93,6 +93,20 @@ void check_kind(caffe2::serialize::PyTorchStreamReader& reader) {
   throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got a zip archive that holds no model");
 }
 
+// What LibTorch's reader says where a model calls an operator that nobody has registered.
+[[noreturn]] void refuse_archive(const std::string& message) {
+  constexpr std::string_view kUnknown = "Unknown builtin op: ";
+  if (const auto at = message.find(kUnknown); at != std::string::npos) {
+    const auto first = at + kUnknown.size();
+    const std::string name = message.substr(first, message.find_first_of(". \n", first) - first);
+    throw Error(ErrorCode::kUnsupported,
+                "the model calls the operator \"" + name +
+                    "\", which neither LibTorch nor a library loaded so far brings: load its library first",
+                {.op = name});
+  }
+  throw Error(ErrorCode::kBadModel, "the archive cannot be loaded: " + message);
+}
+
 Program load(const ArchiveBytes& bytes, bool borrow) {
   auto adapter = std::make_shared<RecordingAdapter>(bytes);
   constexpr size_t kSmallestZip = 22;
@@ -118,11 +132,11 @@ Program load(const ArchiveBytes& bytes, bool borrow) {
     program.training = training;
     return program;
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kBadModel, std::string("the archive cannot be loaded: ") + error.what_without_backtrace());
+    refuse_archive(error.what_without_backtrace());
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw Error(ErrorCode::kBadModel, std::string("the archive cannot be loaded: ") + error.what());
+    refuse_archive(error.what());
   }
 }
 

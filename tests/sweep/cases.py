@@ -1,7 +1,8 @@
 """What is swept: TorchScript archives made from the samples of LibTorch's operator database.
 
-A case is one operator, dtype, sample and way of writing the call: the function traced, and as source text the function, the method, the
-in-place method and the form with `out=`. Its tensors are the archive's inputs; everything else is fixed in the graph.
+A case is one operator, dtype, sample and way of writing the call: the function traced; as source text the function, the method and the
+in-place method; the form with `out=`; and the call amid others. Its tensors are the archive's inputs; everything else is fixed in the
+graph.
 """
 
 from __future__ import annotations
@@ -139,6 +140,7 @@ def _variants(info: Any, arguments: Call, tensors: list[torch.Tensor], *, refuse
     traceable = not refused  # tracing runs the operator
     if traceable:
         yield "traced", [lambda: (_traced(info.op, arguments, tensors), tensors)]
+        yield "inside", [lambda: (_traced(_inside(info.op), arguments, tensors), tensors)]
     if spelled:
         yield "function", [lambda: (_compiled(spelled + "({})", arguments, tensors), tensors)]
     if method:
@@ -150,6 +152,8 @@ def _variants(info: Any, arguments: Call, tensors: list[torch.Tensor], *, refuse
         in_place.append(lambda: (_traced(info.inplace_variant, arguments, tensors), tensors))
     if in_place:
         yield "in_place", in_place
+    if traceable and tensors and info.inplace_variant:
+        yield "in_place_inside", [lambda: (_traced(_inside(info.inplace_variant), arguments, tensors), tensors)]
     if traceable and tensors and info.supports_out:
         yield "out", [lambda: _with_out(info, arguments, tensors)]
 
@@ -162,6 +166,21 @@ def _traced(function: Call, arguments: Call, tensors: list[torch.Tensor]) -> Any
 
     with torch.no_grad():
         return torch.jit.trace(call, tuple(copied(tensor) for tensor in tensors), check_trace=False)
+
+
+def _inside(function: Call) -> Call:
+    """The call between others, so that its arguments and results are the graph's own and their memory serves again afterwards."""
+
+    def clones(value: Any) -> Any:
+        return pytree.tree_map_only(torch.Tensor, torch.clone, value)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*clones(args), **clones(kwargs))
+        after = pytree.tree_leaves(clones((args, kwargs)))
+        leaves = pytree.tree_leaves(clones(result))
+        return tuple(leaf for leaf in (*leaves, *after) if isinstance(leaf, torch.Tensor))
+
+    return call
 
 
 def _function_name(info: Any) -> str | None:
@@ -248,12 +267,14 @@ def _short(error: Exception) -> str:
 
 
 def copied(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of the same values and strides in memory of its own."""
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested:
+    """A tensor of the same values and strides in memory of its own. What lies around it there stays behind: it has no part in a call."""
+    if not is_plain(tensor):
         return tensor.clone()
     tensor = tensor.detach().resolve_conj().resolve_neg()
-    storage = tensor.untyped_storage().clone()
-    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+    elements = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)) if tensor.numel() else 0
+    first, size = tensor.storage_offset(), tensor.element_size()
+    storage = tensor.untyped_storage()[first * size : (first + elements) * size].clone()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, tensor.shape, tensor.stride())
 
 
 def with_other_values(tensor: torch.Tensor) -> torch.Tensor:

@@ -24,6 +24,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PATIENCE = 120  # seconds that a case may take
+MOST_CRASHES = 5  # of one operator; the rest of its cases is left out then
 
 Json = dict[str, Any]
 
@@ -79,11 +80,11 @@ class Sweep:
                 operator = operators.get_nowait()
             except queue.Empty:
                 break
-            skip = 0
-            while skip >= 0:
-                skip = self.one(worker, operator, skip)
-                if skip >= 0:
-                    worker = Worker()
+            skip, lost = 0, 0
+            while (skip := self.one(worker, operator, skip)) >= 0:
+                worker, lost = Worker(), lost + 1
+                if lost == MOST_CRASHES:
+                    break
         worker.process.kill()
         worker.process.wait()
 

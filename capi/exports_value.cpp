@@ -1,8 +1,9 @@
 // Values.
 #include <ATen/core/Dict.h>
-#include <ATen/ops/empty_strided.h>
-#include <c10/core/InferenceMode.h>
 
+#include <algorithm>
+
+#include "graph/log.h"
 #include "guard.h"
 #include "handles.h"
 #include "tensors.h"
@@ -70,6 +71,27 @@ c10::IValue make_tuple(std::vector<c10::IValue> elements, const char* const* nam
   return c10::ivalue::Tuple::createNamed(std::move(elements), type);
 }
 
+// Numbers of several types as keys are all of the widest of them, as 1, True and 1.0 are one key of a Python dict.
+void widen_keys(std::vector<c10::IValue>& keys) {
+  const auto holds = [&](bool (c10::IValue::*is)() const) {
+    return std::any_of(keys.begin(), keys.end(), [is](const c10::IValue& key) { return (key.*is)(); });
+  };
+  if (!std::all_of(keys.begin(), keys.end(), [](const c10::IValue& key) { return key.isScalar(); })) return;
+  const bool complex = holds(&c10::IValue::isComplexDouble);
+  const bool real = holds(&c10::IValue::isDouble);
+  const bool whole = holds(&c10::IValue::isInt);
+  for (c10::IValue& key : keys) {
+    const c10::Scalar number = key.toScalar();
+    if (complex) {
+      key = number.toComplexDouble();
+    } else if (real) {
+      key = number.toDouble();
+    } else if (whole) {
+      key = number.toLong();
+    }
+  }
+}
+
 c10::IValue make_dict(std::vector<c10::IValue> keys, std::vector<c10::IValue> items) {
   for (const auto& key : keys) {
     int32_t kind = kind_of(key);
@@ -79,9 +101,10 @@ c10::IValue make_dict(std::vector<c10::IValue> keys, std::vector<c10::IValue> it
       throw Error(ErrorCode::kInvalidArgument, std::string("a dict's key is ") + kKindNames[kind] +
                                                    "; expected a bool, int, float, complex, str or tensor");
   }
+  widen_keys(keys);
   auto key_type = keys.empty() ? c10::TypePtr(c10::StringType::get()) : common_type(keys);
   if (key_type->kind() == c10::TypeKind::AnyType)
-    throw Error(ErrorCode::kUnsupported, "the keys of a dict must be of one type");
+    throw Error(ErrorCode::kUnsupported, "the keys of a dict must be numbers, or all of one type");
   c10::impl::GenericDict dict(key_type, common_type(items));
   for (size_t i = 0; i < keys.size(); ++i) dict.insert_or_assign(keys[i], items[i]);
   return dict;
@@ -199,9 +222,8 @@ stator_status* stator_value_create_device(const char* name, stator_value** out) 
 stator_status* stator_value_create_tensor(const void* data, int32_t dtype, int32_t device, int32_t ndim,
                                           const int64_t* shape, const int64_t* strides, stator_value** out) {
   return create(out, [&] {
-    at::Tensor theirs = borrow_tensor({data, dtype, device, ndim, shape, strides});
-    c10::InferenceMode inference;
-    return theirs.clone();
+    WarningsToLog warnings;
+    return copy_tensor(borrow_tensor({data, dtype, device, ndim, shape, strides}));
   });
 }
 

@@ -1,8 +1,12 @@
 #include "tensors.h"
 
 #include <ATen/DLConvertor.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
+
+#include <cstring>
 
 #include "front/services.h"
 #include "graph/error.h"
@@ -118,6 +122,18 @@ at::Tensor borrow_managed(Managed* managed, std::shared_ptr<bool> owned) {
 }
 
 }  // namespace
+
+at::Tensor copy_tensor(const at::Tensor& tensor) {
+  c10::InferenceMode inference;
+  at::Tensor copy = at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options());
+  if (at::has_internal_overlap(tensor) == at::MemOverlap::No) {
+    copy.copy_(tensor);
+  } else if (tensor.numel() > 0) {
+    // Elements share memory, so they cannot be written one by one: all that the tensor spans is copied.
+    std::memcpy(copy.mutable_data_ptr(), tensor.const_data_ptr(), copy.storage().nbytes());
+  }
+  return copy;
+}
 
 void check_shape(int32_t dtype, int32_t ndim, const int64_t* shape) {
   require(ndim >= 0 && ndim <= kMostDimensions, "ndim", "must be 0 to 64");

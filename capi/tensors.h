@@ -30,6 +30,9 @@ struct TensorArguments {
 // A tensor over the caller's memory; `release` runs when its last use has ended.
 at::Tensor borrow_tensor(const TensorArguments& arguments, std::function<void()> release = {});
 
+// A tensor of its own with the same elements and strides.
+at::Tensor copy_tensor(const at::Tensor& tensor);
+
 void check_shape(int32_t dtype, int32_t ndim, const int64_t* shape);
 
 // A tensor over a DLPack tensor's memory. Its last use calls the deleter if `*owned` has become true by then: a call that fails later

@@ -1,6 +1,11 @@
 #include "values/conform.h"
 
+#include <ATen/core/enum_type.h>
+
+#include <optional>
+
 #include "graph/error.h"
+#include "values/deep_copy.h"
 
 namespace stator {
 namespace {
@@ -59,6 +64,71 @@ c10::IValue conform_dict(const c10::IValue& value, const c10::TypePtr& type, con
   return out;
 }
 
+// A number, or a tensor of one element: TorchScript takes that for a number, as Python's int(), float() and bool() do.
+std::optional<c10::Scalar> number_of(const c10::IValue& value) {
+  if (value.isScalar()) return value.toScalar();
+  if (value.isTensor() && value.toTensor().defined() && value.toTensor().numel() == 1) return value.toTensor().item();
+  return std::nullopt;
+}
+
+c10::IValue conform_number(const c10::IValue& value, const c10::TypePtr& type, const std::string& where) {
+  const auto number = number_of(value);
+  if (!number) mismatch(value, type, where);
+  switch (type->kind()) {
+    case c10::TypeKind::IntType:
+      if (number->isIntegral(/*includeBool=*/true)) return number->toLong();
+      break;
+    case c10::TypeKind::FloatType:
+      if (!number->isComplex()) return number->toDouble();
+      break;
+    case c10::TypeKind::BoolType:
+      if (!number->isComplex()) return number->toDouble() != 0;
+      break;
+    default:
+      return number->toComplexDouble();
+  }
+  mismatch(value, type, where);
+}
+
+// The first of the types that takes the value, unless one is the value's own.
+c10::IValue conform_union(const c10::IValue& value, const c10::TypePtr& type, const std::string& where) {
+  const auto members = type->expectRef<c10::UnionType>().containedTypes();
+  for (const auto& member : members) {
+    if (value.type()->isSubtypeOf(*member)) return conform(value, member, where);
+  }
+  for (const auto& member : members) {
+    try {
+      return conform(value, member, where);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  mismatch(value, type, where);
+}
+
+// A member of an enumeration, by its name or as the model gave it.
+c10::IValue conform_enum(const c10::IValue& value, const c10::TypePtr& type, const std::string& where) {
+  if (value.isEnum() && *value.type() == *type) return value;
+  const auto enumeration = type->cast<c10::EnumType>();
+  if (!value.isString()) mismatch(value, type, where);
+  std::string names;
+  for (const auto& [name, member] : enumeration->enumNamesValues()) {
+    if (name == value.toStringRef())
+      return c10::IValue(c10::make_intrusive<c10::ivalue::EnumHolder>(enumeration, name, member));
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  throw Error(ErrorCode::kTypeMismatch,
+              where + ": expected a member of " + type->annotation_str() + " (" + names + "), got \"" +
+                  value.toStringRef() + "\"",
+              {"", "", "", where});
+}
+
+// An object is copied, as containers are: what the model does to it is the model's. Objects of C++ cannot be copied.
+c10::IValue conform_object(const c10::IValue& value, const c10::TypePtr& type, const std::string& where) {
+  if (!value.type()->isSubtypeOf(*type)) mismatch(value, type, where);
+  return value.isObject() && !value.isCustomClass() ? deep_copy(value) : value;
+}
+
 }  // namespace
 
 std::string describe_kind(const c10::IValue& value) {
@@ -89,22 +159,12 @@ c10::IValue conform(const c10::IValue& value, const c10::TypePtr& type, const st
       if (!value.isTensor()) mismatch(value, type, where);
       return value;
     case c10::TypeKind::IntType:
-      if (!value.isInt()) mismatch(value, type, where);
-      return value;
     case c10::TypeKind::FloatType:
-      if (value.isInt()) return static_cast<double>(value.toInt());
-      if (!value.isDouble()) mismatch(value, type, where);
-      return value;
     case c10::TypeKind::ComplexType:
-      if (value.isInt()) return c10::complex<double>(static_cast<double>(value.toInt()));
-      if (value.isDouble()) return c10::complex<double>(value.toDouble());
-      if (!value.isComplexDouble()) mismatch(value, type, where);
-      return value;
+    case c10::TypeKind::BoolType:
+      return conform_number(value, type, where);
     case c10::TypeKind::NumberType:
       if (!value.isScalar()) mismatch(value, type, where);
-      return value;
-    case c10::TypeKind::BoolType:
-      if (!value.isBool()) mismatch(value, type, where);
       return value;
     case c10::TypeKind::StringType:
       if (!value.isString()) mismatch(value, type, where);
@@ -125,9 +185,12 @@ c10::IValue conform(const c10::IValue& value, const c10::TypePtr& type, const st
       return conform_tuple(value, type, where);
     case c10::TypeKind::DictType:
       return conform_dict(value, type, where);
+    case c10::TypeKind::UnionType:
+      return conform_union(value, type, where);
+    case c10::TypeKind::EnumType:
+      return conform_enum(value, type, where);
     default:
-      if (!value.type()->isSubtypeOf(*type)) mismatch(value, type, where);
-      return value;
+      return conform_object(value, type, where);
   }
 }
 

@@ -61,11 +61,27 @@ c10::IValue from_arrays(const std::vector<NamedTensor>& arrays) {
   return dict;
 }
 
+// torch.save writes tensors that cannot be a caller's value.
+void check_tensors(const c10::IValue& value, const std::string& path) {
+  value.visit([&](const c10::IValue& inner) {
+    if (!inner.isTensor() || !inner.toTensor().defined()) return false;
+    const at::Tensor& tensor = inner.toTensor();
+    if (tensor.layout() != at::kStrided || tensor.is_quantized()) {
+      throw Error(ErrorCode::kUnsupported,
+                  "\"" + path + "\" holds a tensor that is " + (tensor.is_quantized() ? "quantized" : "not strided") +
+                      "; expected strided tensors, convert it with to_dense() or dequantize()");
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 c10::IValue read_value(const std::string& path) {
   if (ends_in_npz(path)) return from_arrays(read_npz(path));
-  return unpickle(read_file(path), path);
+  c10::IValue value = unpickle(read_file(path), path);
+  check_tensors(value, path);
+  return value;
 }
 
 void write_value(const c10::IValue& value, const std::string& path) {

@@ -19,11 +19,27 @@ torch.set_num_threads(1)
 
 Json = dict[str, Any]
 
-TOLERANCES = {"float32": [1.3e-6, 1e-5], "float64": [1e-7, 1e-7], "bfloat16": [1.6e-2, 1e-5]}
+TOLERANCES = {
+    "float32": [1.3e-6, 1e-5],
+    "float64": [1e-7, 1e-7],
+    "bfloat16": [1.6e-2, 1e-5],
+    "complex64": [1.3e-6, 1e-5],
+    "complex128": [1e-7, 1e-7],
+}
+
+# Written as the bits of their elements, by an integer of the same size: not every language has such numbers.
+BITS = {torch.float16: torch.int16, torch.complex32: torch.int32} | {
+    getattr(torch, f"float8_{kind}"): torch.uint8 for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+}
 
 SIGNATURES = [
     ("add_mul.pt", "forward", [], 1),
     ("kinds.pt", "forward", [], -1),
+    ("scalars.pt", "forward", [], 0),
+    ("optionals.pt", "forward", [], -1),
+    ("lists.pt", "forward", ["i", "f", "b", "s", "t", "n"], -1),
+    ("dicts.pt", "forward", ["s", "i", "f", "b"], -1),
+    ("any_of.pt", "forward", [], 0),
     ("defaults.pt", "forward", [], 1),
     ("nested.pt", "forward", [], 1),
     ("containers.pt", "forward", [], -1),
@@ -53,17 +69,24 @@ def number(value: float) -> float | str:
     return value
 
 
+def elements(flat: torch.Tensor) -> Json:
+    """The elements of a contiguous tensor of one dimension."""
+    if flat.dtype in BITS:
+        size = flat.element_size()
+        return {"bits": [bits % 2 ** (8 * size) for bits in flat.view(BITS[flat.dtype]).tolist()]}
+    if flat.dtype.is_complex:
+        return {"data": [number(x) for x in torch.view_as_real(flat).reshape(-1).double().tolist()]}
+    if flat.dtype.is_floating_point:
+        return {"data": [number(x) for x in flat.double().tolist()]}
+    return {"data": [int(x) for x in flat.tolist()]}
+
+
 def encode_tensor(tensor: torch.Tensor) -> Json:
-    tensor = tensor.detach()
+    tensor = tensor.detach().resolve_conj()
     encoded: Json = {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
     if not tensor.is_contiguous():
         encoded["strides"] = list(tensor.stride())
-    flat = tensor.reshape(-1)
-    if tensor.dtype.is_floating_point:
-        encoded["data"] = [number(x) for x in flat.double().tolist()]
-    else:
-        encoded["data"] = [int(x) for x in flat.tolist()]
-    return encoded
+    return encoded | elements(tensor.contiguous().reshape(-1))
 
 
 def encode(value: Any) -> Json:
@@ -75,8 +98,12 @@ def encode(value: Any) -> Json:
         return {"int": value}
     if isinstance(value, float):
         return {"float": number(value)}
+    if isinstance(value, complex):
+        return {"complex": [number(value.real), number(value.imag)]}
     if isinstance(value, str):
         return {"str": value}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
     if isinstance(value, torch.Tensor):
         return {"tensor": encode_tensor(value)}
     if isinstance(value, list):
@@ -255,6 +282,128 @@ def results(table: Table) -> None:
     table.case("aliases_come_back_as_values", "alias.pt", step(wave(2, 3)), step(wave(4)), step(wave(2, 3, step=0.2)))
 
 
+def tensors_of_every_type(table: Table) -> None:
+    """Through a model that passes its input on, copies it and gives a view of it."""
+
+    def strided(flat: torch.Tensor) -> list[torch.Tensor]:
+        return [
+            flat[:6].reshape(2, 3),
+            flat[:6].reshape(2, 3).t(),
+            flat[1],
+            flat[:0],
+            flat[:0].reshape(2, 0, 3),
+            flat[:24].reshape(1, 2, 3, 4).to(memory_format=torch.channels_last),
+            flat[:3].reshape(1, 3).expand(4, 3),
+            flat[:12].reshape(2, 6)[:, ::2],
+            flat[2].expand(2, 2),
+        ]
+
+    whole = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64]
+    real = [torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128]
+    for dtype in [*whole, *real, *BITS]:
+        if dtype in BITS:
+            flat = torch.arange(24 * dtype.itemsize, dtype=torch.uint8).view(dtype)
+        elif dtype.is_complex:
+            flat = torch.complex(wave(24, dtype=torch.float64), wave(24, dtype=torch.float64, step=0.21)).to(dtype)
+        elif dtype == torch.bool:
+            flat = wave(24) > 0
+        else:
+            flat = (wave(24) if dtype.is_floating_point else count(24)).to(dtype)
+        name = str(dtype).removeprefix("torch.")
+        table.case(f"{name}_tensors_pass", "pass.pt", *[step(x) for x in strided(flat)])
+    x = wave(2, 3, 2, 2)
+    table.case(
+        "memory_formats",
+        "pass.pt",
+        step(x.to(memory_format=torch.channels_last), method="dense"),
+        step(x, method="channels_last"),
+        step(x.to(memory_format=torch.channels_last), method="channels_last"),
+        step(wave(1, 1, 4, 4), method="channels_last"),
+    )
+    z = torch.complex(wave(2, 3), wave(2, 3, step=0.21))
+    table.case(
+        "complex_numbers_compute",
+        "complex.pt",
+        step(z, 1 + 2j),
+        step(z.t().to(torch.complex128), -0.5j),
+        step(z[0, 0], 2),
+        step(z[:0], 1.5),
+    )
+
+
+def values_of_every_type(table: Table) -> None:
+    inf, nan = math.inf, math.nan
+    table.case(
+        "scalars_pass",
+        "scalars.pt",
+        step(2**62, -0.0, True, complex(nan, -inf)),
+        step(-(2**63), inf, False, 0j),
+        step(True, 3, 1, 2),
+        step(False, True, 0, 0.5),
+        step(0, False, False, True),
+        step(torch.tensor(7), torch.tensor(2.5), torch.tensor(True), torch.tensor(1.0 + 1.0j)),
+        step(torch.tensor([7], dtype=torch.int16), torch.tensor(3), torch.tensor(0), torch.tensor(2.0)),
+    )
+    table.case("scalars_by_keyword", "scalars.pt", step(1, c=1j, b=True, f=2), step(f=0.5, i=2, c=1, b=False))
+    x = wave(2)
+    table.case(
+        "optionals_pass",
+        "optionals.pt",
+        step(None, None, None, None, None),
+        step(1, 2.5, "", [], (3, True)),
+        step(0, 2, "a\0b", [None, x, None], (0, False)),
+        step(None, None, "\u6771\u4eac \U0001f600", [None], None),
+    )
+    table.case(
+        "lists_pass",
+        "lists.pt",
+        step([], [], [], [], [], [], []),
+        step([1, -2], [0.5, nan], [True, False], ["", "a\0b", "\u00fc"], [1j, 2 + 0.5j], [x, x * 2], [[], [1], [2, 3]]),
+        step([True], [1, 2.5], [True], ["a"], [1, 0.5], [x], [[]]),
+        step((1, 2), (3, 4), (True,), ("a", "b"), (1j,), (x,), ([1], (2, 3))),
+        step([], [], [], [], [], [], []),
+    )
+    table.case(
+        "dicts_pass",
+        "dicts.pt",
+        step({}, {}, {}, {}),
+        step({"": x, "a\0b": x * 2, "\u00fc": x}, {2**40: "big", 0: ""}, {0.5: [], inf: [1]}, {False: {"a": 1, "b": -1}}),
+        step({"one": x}, {-1: "first"}, {0.25: [9], 3: []}, {True: {}}),
+        step({}, {}, {}, {}),
+    )
+    table.case("nested_tuples_pass", "nested_tuples.pt", step((1, ("a", [(0.5, x), (2, x.t())]))), step((2, ("", []))))
+    table.case(
+        "defaults_of_every_type",
+        "many_defaults.pt",
+        step(x),
+        step(x, 4),
+        step(x, 4, 1.5, "other", False, x),
+        step(x, n=1),
+        step(x, o=x, flag=False, s="s", f=2, n=0),
+        step(s="\u00fc", x=x),
+    )
+    table.case("one_of_several_types", "any_of.pt", step(1), step("text"), step([0.5]))
+    codes = {"int64": 4, "float16": 5, "complex64": 9, "bool": 11}  # c10::ScalarType
+    for name, code in codes.items():
+        table.case(f"dtype_{name}_is_an_int", "casts.pt", step(wave(3), code), step(count(2, 2), code))
+    table.case("devices_pass", "casts.pt", step(x, torch.device("cpu"), method="place"), step(x.t(), torch.device("cpu"), method="place"))
+    leaks = "UNSUPPORTED"
+    table.case(
+        "quantized_tensors_stay_inside",
+        "quantized.pt",
+        step(wave(2, 3)),
+        step(wave(2, 3), method="leak", error=error(leaks, message=["quantized", "dequantize()"])),
+        step(wave(5)),
+    )
+    table.case(
+        "sparse_tensors_stay_inside",
+        "sparse.pt",
+        step(torch.eye(3)),
+        step(torch.eye(3), method="leak", error=error(leaks, message=["not strided", "to_dense()"])),
+        step(torch.eye(2, 4)),
+    )
+
+
 def upstream_defects(table: Table) -> None:
     def floats(*shape: int, turn: int) -> tuple[torch.Tensor, torch.Tensor]:
         return wave(*shape, step=0.3 + turn * 0.07), wave(*shape, step=0.9 - turn * 0.05)
@@ -326,6 +475,52 @@ def call_errors(table: Table) -> None:
     def mismatch(name: str, place: int) -> Json:
         return error("TYPE_MISMATCH", argument=[f'input "{name}" (argument {place})'])
 
+    def refused_scalar(place: int, *args: Any) -> Json:
+        return step(*args, error=mismatch("ifbc"[place - 1], place))
+
+    table.case(
+        "wrong_scalars",
+        "scalars.pt",
+        refused_scalar(1, 1.0, 1.0, True, 1j),
+        refused_scalar(1, "1", 1.0, True, 1j),
+        refused_scalar(1, wave(1), 1.0, True, 1j),
+        refused_scalar(1, count(2), 1.0, True, 1j),
+        refused_scalar(2, 1, 1j, True, 1j),
+        refused_scalar(2, 1, None, True, 1j),
+        refused_scalar(3, 1, 1.0, "yes", 1j),
+        refused_scalar(3, 1, 1.0, 1j, 1j),
+        refused_scalar(4, 1, 1.0, True, [1]),
+        step(1, 1.0, True, 1j),
+    )
+    table.case(
+        "wrong_containers",
+        "lists.pt",
+        step([1.5], [], [], [], [], [], [], error=mismatch("i", 1)),
+        step([], "ab", [], [], [], [], [], error=mismatch("f", 2)),
+        step([], [], [], [1], [], [], [], error=mismatch("s", 4)),
+        step([], [], [], [], [], [None], [], error=mismatch("t", 6)),
+        step([], [], [], [], [], [], [1], error=mismatch("n", 7)),
+        step([], [], [], [], [], [], [[0.5]], error=mismatch("n", 7)),
+        step([], [], [], [], [], [], []),
+    )
+    table.case(
+        "wrong_keys",
+        "dicts.pt",
+        step({1: wave(2)}, {}, {}, {}, error=mismatch("s", 1)),
+        step({}, {"a": "b"}, {}, {}, error=mismatch("i", 2)),
+        step({}, {1: 2}, {}, {}, error=mismatch("i", 2)),
+        step({}, [], {}, {}, error=mismatch("i", 2)),
+        step({}, {}, {}, {True: {1: 1}}, error=mismatch("b", 4)),
+        step({}, {}, {}, {}),
+    )
+    table.case("none_of_several_types", "any_of.pt", step(0.5, error=mismatch("x", 1)), step(None, error=mismatch("x", 1)), step(1))
+    table.case(
+        "wrong_tuple",
+        "nested_tuples.pt",
+        step((1, ("a",)), error=mismatch("t", 1)),
+        step((1, "a"), error=mismatch("t", 1)),
+        step((1, ("a", []))),
+    )
     table.case("text_for_a_bool", "branch.pt", step(wave(2), "yes", error=mismatch("flag", 2)), step(wave(2), True))
     table.case("int_for_a_tensor", "add_mul.pt", step(1, wave(2), error=mismatch("x", 1)), step(wave(2), wave(2)))
     table.case("tensor_for_an_int", "loops.pt", step(wave(2), wave(2), error=mismatch("n", 2)), step(wave(2), 2))
@@ -380,6 +575,8 @@ def signatures(models: Path) -> list[Json]:
 def main(models: Path) -> None:
     table = Table(models)
     results(table)
+    tensors_of_every_type(table)
+    values_of_every_type(table)
     upstream_defects(table)
     load_errors(table)
     call_errors(table)

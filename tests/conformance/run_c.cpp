@@ -67,14 +67,36 @@ Handle made(Call call) {
 
 struct Dtype {
   int32_t code;
-  size_t bytes;
+  size_t bytes;       // of an element
+  int32_t component;  // what an element consists of: itself, or two real numbers; 0 if the table has its bits
+  size_t components = 1;
+  size_t component_bytes() const { return bytes / components; }
 };
 
 Dtype dtype_of(const std::string& name) {
-  static const std::map<std::string, Dtype> all = {{"float32", {STATOR_FLOAT32, 4}},   {"float64", {STATOR_FLOAT64, 8}},
-                                                   {"bfloat16", {STATOR_BFLOAT16, 2}}, {"int64", {STATOR_INT64, 8}},
-                                                   {"int32", {STATOR_INT32, 4}},       {"uint8", {STATOR_UINT8, 1}},
-                                                   {"bool", {STATOR_BOOL, 1}}};
+  static const std::map<std::string, Dtype> all = {
+      {"bool", {STATOR_BOOL, 1, STATOR_BOOL}},
+      {"int8", {STATOR_INT8, 1, STATOR_INT8}},
+      {"int16", {STATOR_INT16, 2, STATOR_INT16}},
+      {"int32", {STATOR_INT32, 4, STATOR_INT32}},
+      {"int64", {STATOR_INT64, 8, STATOR_INT64}},
+      {"uint8", {STATOR_UINT8, 1, STATOR_UINT8}},
+      {"uint16", {STATOR_UINT16, 2, STATOR_UINT16}},
+      {"uint32", {STATOR_UINT32, 4, STATOR_UINT32}},
+      {"uint64", {STATOR_UINT64, 8, STATOR_UINT64}},
+      {"float32", {STATOR_FLOAT32, 4, STATOR_FLOAT32}},
+      {"float64", {STATOR_FLOAT64, 8, STATOR_FLOAT64}},
+      {"bfloat16", {STATOR_BFLOAT16, 2, STATOR_BFLOAT16}},
+      {"complex64", {STATOR_COMPLEX64, 8, STATOR_FLOAT32, 2}},
+      {"complex128", {STATOR_COMPLEX128, 16, STATOR_FLOAT64, 2}},
+      {"float16", {STATOR_FLOAT16, 2, 0}},
+      {"complex32", {STATOR_COMPLEX32, 4, 0}},
+      {"float8_e4m3fn", {STATOR_FLOAT8_E4M3FN, 1, 0}},
+      {"float8_e4m3fnuz", {STATOR_FLOAT8_E4M3FNUZ, 1, 0}},
+      {"float8_e5m2", {STATOR_FLOAT8_E5M2, 1, 0}},
+      {"float8_e5m2fnuz", {STATOR_FLOAT8_E5M2FNUZ, 1, 0}},
+      {"float8_e8m0fnu", {STATOR_FLOAT8_E8M0FNU, 1, 0}},
+  };
   return all.at(name);
 }
 
@@ -97,7 +119,15 @@ T load_as(const void* at) {
   return value;
 }
 
-void write_element(void* at, int32_t dtype, const Json& json) {
+void write_bits(void* at, size_t bytes, uint64_t bits) { std::memcpy(at, &bits, bytes); }  // little endian
+
+uint64_t read_bits(const void* at, size_t bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, bytes);
+  return bits;
+}
+
+void write_component(void* at, int32_t dtype, size_t bytes, const Json& json) {
   switch (dtype) {
     case STATOR_FLOAT32:
       return store_as(at, static_cast<float>(number(json)));
@@ -107,17 +137,14 @@ void write_element(void* at, int32_t dtype, const Json& json) {
       const auto wide = static_cast<float>(number(json));
       return store_as(at, static_cast<uint16_t>(load_as<uint32_t>(&wide) >> 16U));
     }
-    case STATOR_INT64:
-      return store_as(at, json.get<int64_t>());
-    case STATOR_INT32:
-      return store_as(at, json.get<int32_t>());
-    default:
-      return store_as(at, json.get<uint8_t>());
+    default:  // a whole number in two's complement, or its bits
+      return write_bits(at, bytes,
+                        json.is_number_unsigned() ? json.get<uint64_t>() : static_cast<uint64_t>(json.get<int64_t>()));
   }
 }
 
-// As double, which holds every number of the table exactly.
-double read_element(const void* at, int32_t dtype) {
+// As double, which holds every number of the table exactly; -1 for what the table has as bits.
+double read_component(const void* at, int32_t dtype) {
   switch (dtype) {
     case STATOR_FLOAT32:
       return load_as<float>(at);
@@ -131,6 +158,16 @@ double read_element(const void* at, int32_t dtype) {
       return static_cast<double>(load_as<int64_t>(at));
     case STATOR_INT32:
       return load_as<int32_t>(at);
+    case STATOR_INT16:
+      return load_as<int16_t>(at);
+    case STATOR_INT8:
+      return load_as<int8_t>(at);
+    case STATOR_UINT64:
+      return static_cast<double>(load_as<uint64_t>(at));
+    case STATOR_UINT32:
+      return load_as<uint32_t>(at);
+    case STATOR_UINT16:
+      return load_as<uint16_t>(at);
     default:
       return load_as<uint8_t>(at);
   }
@@ -165,12 +202,15 @@ struct Buffer {
         shape(json.at("shape").get<std::vector<int64_t>>()),
         strides(contiguous(shape)) {
     if (json.contains("strides")) strides = json.at("strides").get<std::vector<int64_t>>();
-    const Json& data = json.at("data");
+    const Json& data = json.at(dtype.component == 0 ? "bits" : "data");
     size_t span = 0;
     for_each_element(shape, strides, [&](size_t, size_t offset) { span = std::max(span, offset + 1); });
     bytes.resize(span * dtype.bytes);
     for_each_element(shape, strides, [&](size_t k, size_t offset) {
-      write_element(&bytes[offset * dtype.bytes], dtype.code, data.at(k));
+      for (size_t part = 0; part < dtype.components; ++part) {
+        write_component(&bytes[offset * dtype.bytes + part * dtype.component_bytes()], dtype.component,
+                        dtype.component_bytes(), data.at(k * dtype.components + part));
+      }
     });
   }
   int32_t ndim() const { return static_cast<int32_t>(shape.size()); }
@@ -221,6 +261,15 @@ Value make_value(const Json& json) {
     return made<Value>([&](stator_value** out) { return stator_value_create_int(given.get<int64_t>(), out); });
   if (kind == "float")
     return made<Value>([&](stator_value** out) { return stator_value_create_float(number(given), out); });
+  if (kind == "complex") {
+    return made<Value>(
+        [&](stator_value** out) { return stator_value_create_complex(number(given.at(0)), number(given.at(1)), out); });
+  }
+  if (kind == "device") {
+    return made<Value>([&](stator_value** out) {
+      return stator_value_create_device(given.get_ref<const std::string&>().c_str(), out);
+    });
+  }
   if (kind == "str") {
     const auto& text = given.get_ref<const std::string&>();
     return made<Value>([&](stator_value** out) {
@@ -418,6 +467,23 @@ class Table {
     return std::abs(got - expected) <= found->at(1).get<double>() + found->at(0).get<double>() * std::abs(expected);
   }
 
+  void compare_element(const std::byte* element, const Dtype& dtype, size_t k, const Json& expected,
+                       const std::string& where) const {
+    if (dtype.component == 0) {
+      const uint64_t got = read_bits(element, dtype.bytes);
+      const Json& bits = expected.at("bits").at(k);
+      if (got != bits.get<uint64_t>())
+        throw Mismatch(where + ": expected bits " + bits.dump() + ", got " + std::to_string(got));
+      return;
+    }
+    for (size_t part = 0; part < dtype.components; ++part) {
+      const double got = read_component(element + part * dtype.component_bytes(), dtype.component);
+      const Json& wanted = expected.at("data").at(k * dtype.components + part);
+      if (!close(got, number(wanted), expected.at("dtype")))
+        throw Mismatch(where + ": expected " + wanted.dump() + ", got " + std::to_string(got));
+    }
+  }
+
   void compare_tensor(const void* data, int32_t dtype, int32_t ndim, const int64_t* shape, const int64_t* strides,
                       const Json& expected, const std::string& where) const {
     const std::string name = expected.at("dtype");
@@ -434,12 +500,8 @@ class Table {
       }
     }
     for_each_element(wanted.shape, got_strides, [&](size_t k, size_t offset) {
-      const double got = read_element(static_cast<const std::byte*>(data) + offset * wanted.dtype.bytes, dtype);
-      const Json& element = expected.at("data").at(k);
-      if (!close(got, number(element), name)) {
-        throw Mismatch(where + ": element " + std::to_string(k) + ": expected " + element.dump() + ", got " +
-                       std::to_string(got));
-      }
+      const auto* element = static_cast<const std::byte*>(data) + offset * wanted.dtype.bytes;
+      compare_element(element, wanted.dtype, k, expected, where + ": element " + std::to_string(k));
     });
   }
 
@@ -450,9 +512,10 @@ class Table {
 
   void compare(const stator_value* value, const Json& expected, const std::string& where) const {
     static const std::map<std::string, int32_t> kinds = {
-        {"none", STATOR_KIND_NONE},   {"bool", STATOR_KIND_BOOL},   {"int", STATOR_KIND_INT},
-        {"float", STATOR_KIND_FLOAT}, {"str", STATOR_KIND_STR},     {"tensor", STATOR_KIND_TENSOR},
-        {"list", STATOR_KIND_LIST},   {"tuple", STATOR_KIND_TUPLE}, {"dict", STATOR_KIND_DICT}};
+        {"none", STATOR_KIND_NONE},       {"bool", STATOR_KIND_BOOL},    {"int", STATOR_KIND_INT},
+        {"float", STATOR_KIND_FLOAT},     {"str", STATOR_KIND_STR},      {"tensor", STATOR_KIND_TENSOR},
+        {"list", STATOR_KIND_LIST},       {"tuple", STATOR_KIND_TUPLE},  {"dict", STATOR_KIND_DICT},
+        {"complex", STATOR_KIND_COMPLEX}, {"device", STATOR_KIND_DEVICE}};
     const std::string& kind = expected.begin().key();
     const Json& wanted = expected.begin().value();
     if (const int32_t got = stator_value_kind(value); got != kinds.at(kind)) {
@@ -494,6 +557,12 @@ class Table {
       check(stator_value_as_float(value, &read));
       got = read;
       equal = close(read, number(wanted), "float64");
+    } else if (kind == "complex") {
+      double real = 0;
+      double imag = 0;
+      check(stator_value_as_complex(value, &real, &imag));
+      got = {real, imag};
+      equal = close(real, number(wanted.at(0)), "float64") && close(imag, number(wanted.at(1)), "float64");
     } else {
       const char* data = nullptr;
       int64_t size = 0;

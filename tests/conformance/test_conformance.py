@@ -20,14 +20,22 @@ TABLE = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
 CASES = [pytest.param(case, id=case["name"]) for case in TABLE["cases"]]
 BINDABLE = [pytest.param(case, id=case["name"]) for case in TABLE["cases"] if case.get("bindable")]
 
+# What NumPy has names for.
+NUMPY = {str(dtype).removeprefix("torch.") for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)} & set(np.sctypeDict)
+
 Json = dict[str, Any]
 
 
 def tensor(given: Json) -> torch.Tensor:
     """In memory of its own, laid out as the table says."""
     dtype = getattr(torch, given["dtype"])
-    kind = torch.float64 if dtype.is_floating_point else torch.int64
-    flat = torch.tensor([float(x) if isinstance(x, str) else x for x in given["data"]], dtype=kind).to(dtype)
+    if "bits" in given:
+        bits = b"".join(element.to_bytes(dtype.itemsize, "little") for element in given["bits"])
+        flat = torch.frombuffer(bytearray(bits), dtype=dtype) if bits else torch.empty(0, dtype=dtype)
+    else:
+        kind = torch.float64 if dtype.is_floating_point or dtype.is_complex else torch.int64
+        flat = torch.tensor([float(x) if isinstance(x, str) else x for x in given["data"]], dtype=kind)
+        flat = (torch.view_as_complex(flat.reshape(-1, 2)) if dtype.is_complex else flat).to(dtype)
     values = flat.reshape(given["shape"])
     if "strides" not in given:
         return values
@@ -43,7 +51,11 @@ def decode(given: Json, numpy: bool) -> Any:
     kind, inside = next(iter(given.items()))
     if kind == "tensor":
         made = tensor(inside)
-        return made.numpy() if numpy and made.dtype != torch.bfloat16 else made
+        return made.numpy() if numpy and inside["dtype"] in NUMPY else made
+    if kind == "complex":
+        return complex(*map(float, inside))
+    if kind == "device":
+        return stator.Device(inside)
     if kind in ("list", "tuple"):
         items = [decode(item, numpy) for item in inside]
         return items if kind == "list" else tuple(items)
@@ -61,9 +73,26 @@ def compare_tensor(got: Any, wanted: Json, where: str) -> None:
         for size, stride, needed in zip(got.shape, got.strides, expected.stride(), strict=True):
             assert size <= 1 or stride == needed, f"{where}: strides {got.strides}, expected {expected.stride()}"
     relative, absolute = TABLE["tolerances"].get(wanted["dtype"], [0, 0])
-    torch.testing.assert_close(torch.from_dlpack(got), expected, rtol=relative, atol=absolute, equal_nan=True)
-    if wanted["dtype"] != "bfloat16":
+    exported = torch.from_dlpack(got)
+    if "bits" in wanted:
+        assert raw(exported) == raw(expected), where
+    else:
+        torch.testing.assert_close(exported, expected, rtol=relative, atol=absolute, equal_nan=True)
+    if wanted["dtype"] in NUMPY:
         np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=relative, atol=absolute, equal_nan=True)
+    else:
+        with pytest.raises(TypeError, match="__dlpack__"):
+            got.numpy()
+
+
+def raw(tensor: torch.Tensor) -> list[int]:
+    """The bytes of the elements in row-major order."""
+    return tensor.contiguous().reshape(-1).view(torch.uint8).tolist() if tensor.numel() else []
+
+
+def close(got: float, wanted: float) -> bool:
+    relative, absolute = TABLE["tolerances"]["float64"]
+    return got == wanted or (math.isnan(got) and math.isnan(wanted)) or abs(got - wanted) <= absolute + relative * abs(wanted)
 
 
 def compare(got: Any, wanted: Json, where: str = "result") -> None:
@@ -81,10 +110,15 @@ def compare(got: Any, wanted: Json, where: str = "result") -> None:
         for (_, item), value in zip(inside, got.values(), strict=True):
             compare(value, item, f"{where}[...]")
     elif kind == "float":
-        relative, absolute = TABLE["tolerances"]["float64"]
-        number = float(inside)
         assert isinstance(got, float), where
-        assert got == number or (math.isnan(got) and math.isnan(number)) or abs(got - number) <= absolute + relative * abs(number), where
+        assert close(got, float(inside)), where
+    elif kind == "complex":
+        assert isinstance(got, complex), where
+        assert close(got.real, float(inside[0])), where
+        assert close(got.imag, float(inside[1])), where
+    elif kind == "device":
+        assert isinstance(got, stator.Device), where
+        assert got == inside, where
     else:
         expected = None if kind == "none" else inside
         assert type(got) is type(expected), where

@@ -51,22 +51,25 @@ type tableError struct {
 }
 
 type tableValue struct {
-	None   bool
-	Bool   *bool
-	Int    *int64
-	Float  *num
-	Str    *string
-	Tensor *tableTensor
-	List   *[]tableValue
-	Tuple  *[]tableValue
-	Names  []string
-	Dict   *[]pair[tableValue, tableValue]
+	None    bool
+	Bool    *bool
+	Int     *int64
+	Float   *num
+	Complex []num
+	Str     *string
+	Device  *string
+	Tensor  *tableTensor
+	List    *[]tableValue
+	Tuple   *[]tableValue
+	Names   []string
+	Dict    *[]pair[tableValue, tableValue]
 }
 
 type tableTensor struct {
 	DType          string
 	Shape, Strides []int64
 	Data           []num
+	Bits           []uint64
 }
 
 // num is a JSON number, or a text that names one.
@@ -253,8 +256,12 @@ func (v tableValue) value() any {
 		return *v.Int
 	case v.Float != nil:
 		return v.Float.float()
+	case v.Complex != nil:
+		return complex(v.Complex[0].float(), v.Complex[1].float())
 	case v.Str != nil:
 		return *v.Str
+	case v.Device != nil:
+		return stator.Device(*v.Device)
 	case v.Tensor != nil:
 		return v.Tensor.value()
 	case v.List != nil:
@@ -283,28 +290,85 @@ func values(list []tableValue) []any {
 	return made
 }
 
+// rawTypes are those that Go has no type for, with one of the same size that holds their bits.
+var rawTypes = map[string]struct{ dtype, bits stator.DType }{
+	"complex32":       {stator.Complex32, stator.UInt32},
+	"float8_e4m3fn":   {stator.Float8E4M3FN, stator.UInt8},
+	"float8_e4m3fnuz": {stator.Float8E4M3FNUZ, stator.UInt8},
+	"float8_e5m2":     {stator.Float8E5M2, stator.UInt8},
+	"float8_e5m2fnuz": {stator.Float8E5M2FNUZ, stator.UInt8},
+	"float8_e8m0fnu":  {stator.Float8E8M0FNU, stator.UInt8},
+}
+
 func (t *tableTensor) value() *stator.Tensor {
 	switch t.DType {
 	case "float32":
-		return lay(t, func(n num) float32 { return float32(n.float()) })
+		return lay(t, each(t.Data, func(n num) float32 { return float32(n.float()) }))
 	case "float64":
-		return lay(t, num.float)
+		return lay(t, each(t.Data, num.float))
 	case "bfloat16":
-		return lay(t, func(n num) stator.BHalf { return stator.BHalf(math.Float32bits(float32(n.float())) >> 16) })
+		return lay(t, each(t.Data, func(n num) stator.BHalf { return stator.BHalf(math.Float32bits(float32(n.float())) >> 16) }))
+	case "float16":
+		return lay(t, each(t.Bits, func(bits uint64) stator.Half { return stator.Half(bits) }))
+	case "complex64":
+		return lay(t, each(t.complexes(), func(z complex128) complex64 { return complex64(z) }))
+	case "complex128":
+		return lay(t, t.complexes())
 	case "int64":
-		return lay(t, num.int)
+		return lay(t, each(t.Data, num.int))
 	case "int32":
-		return lay(t, func(n num) int32 { return int32(n.int()) })
+		return lay(t, each(t.Data, func(n num) int32 { return int32(n.int()) }))
+	case "int16":
+		return lay(t, each(t.Data, func(n num) int16 { return int16(n.int()) }))
+	case "int8":
+		return lay(t, each(t.Data, func(n num) int8 { return int8(n.int()) }))
+	case "uint64":
+		return lay(t, each(t.Data, func(n num) uint64 { return uint64(n.int()) }))
+	case "uint32":
+		return lay(t, each(t.Data, func(n num) uint32 { return uint32(n.int()) }))
+	case "uint16":
+		return lay(t, each(t.Data, func(n num) uint16 { return uint16(n.int()) }))
 	case "uint8":
-		return lay(t, func(n num) uint8 { return uint8(n.int()) })
+		return lay(t, each(t.Data, func(n num) uint8 { return uint8(n.int()) }))
 	case "bool":
-		return lay(t, func(n num) bool { return n.int() != 0 })
+		return lay(t, each(t.Data, func(n num) bool { return n.int() != 0 }))
 	}
-	panic("the table has a new dtype: " + t.DType)
+	raw, known := rawTypes[t.DType]
+	if !known {
+		panic("the table has a new dtype: " + t.DType)
+	}
+	var bits *stator.Tensor
+	if raw.bits == stator.UInt32 {
+		bits = lay(t, each(t.Bits, func(bits uint64) uint32 { return uint32(bits) }))
+	} else {
+		bits = lay(t, each(t.Bits, func(bits uint64) uint8 { return uint8(bits) }))
+	}
+	return reinterpreted(bits, raw.dtype)
+}
+
+func reinterpreted(t *stator.Tensor, dtype stator.DType) *stator.Tensor {
+	return must(stator.NewRawTensor(dtype, t.Bytes(), t.Shape(), t.Strides()))
+}
+
+func each[From, To any](from []From, to func(From) To) []To {
+	made := make([]To, len(from))
+	for i, x := range from {
+		made[i] = to(x)
+	}
+	return made
+}
+
+// complexes gives the numbers in pairs.
+func (t *tableTensor) complexes() []complex128 {
+	made := make([]complex128, len(t.Data)/2)
+	for i := range made {
+		made[i] = complex(t.Data[2*i].float(), t.Data[2*i+1].float())
+	}
+	return made
 }
 
 // lay puts the elements, which come in row-major order, where the strides say.
-func lay[T stator.Element](t *tableTensor, convert func(num) T) *stator.Tensor {
+func lay[T stator.Element](t *tableTensor, elements []T) *stator.Tensor {
 	strides := t.steps()
 	length := 1
 	for d, size := range t.Shape {
@@ -314,15 +378,23 @@ func lay[T stator.Element](t *tableTensor, convert func(num) T) *stator.Tensor {
 		length += int((size - 1) * strides[d])
 	}
 	data := make([]T, length)
-	for i, n := range t.Data {
+	for i, x := range elements {
 		at := int64(0)
 		for rest, d := int64(i), len(t.Shape)-1; d >= 0; d-- {
 			at += rest % t.Shape[d] * strides[d]
 			rest /= t.Shape[d]
 		}
-		data[at] = convert(n)
+		data[at] = x
 	}
 	return must(stator.NewStridedTensor(data, t.Shape, strides))
+}
+
+// numbers gives what numbers() gives of a tensor of these elements.
+func (t *tableTensor) numbers() []float64 {
+	if t.Bits != nil {
+		return each(t.Bits, func(bits uint64) float64 { return float64(bits) })
+	}
+	return each(t.Data, num.float)
 }
 
 func (t *tableTensor) steps() []int64 {
@@ -358,10 +430,15 @@ func (table *table) compare(got any, want tableValue, place string) error {
 		}
 		return errors.Join(table.compareAll(got.Keys, keys, place+"'s keys"), table.compareAll(got.Items, items, place))
 	}
+	if got, is := got.(complex128); is && want.Complex != nil {
+		if table.close(real(got), want.Complex[0].float(), "float64") && table.close(imag(got), want.Complex[1].float(), "float64") {
+			return nil
+		}
+	}
 	if got, is := got.(float64); is && want.Float != nil && table.close(got, want.Float.float(), "float64") {
 		return nil
 	}
-	if want.Float == nil && want.Tensor == nil && want.List == nil && want.Tuple == nil && want.Dict == nil && got == want.value() {
+	if want.Float == nil && want.Complex == nil && want.Tensor == nil && want.List == nil && want.Tuple == nil && want.Dict == nil && got == want.value() {
 		return nil
 	}
 	return fmt.Errorf("%s: got %T %v, want %+v", place, got, got, want.value())
@@ -384,12 +461,13 @@ func (table *table) compareTensors(got *stator.Tensor, want *tableTensor, place 
 		return fmt.Errorf("%s: got %v%v, want %v%v", place, got.DType(), got.Shape(), want.DType, want.Shape)
 	}
 	for d, stride := range want.steps() {
-		if want.Shape[d] > 1 && len(want.Data) > 0 && got.Strides()[d] != stride {
+		if want.Shape[d] > 1 && len(want.numbers()) > 0 && got.Strides()[d] != stride {
 			return fmt.Errorf("%s: got strides %v, want %v", place, got.Strides(), want.steps())
 		}
 	}
+	wanted := want.numbers()
 	for i, number := range numbers(got) {
-		expected := want.Data[i].float()
+		expected := wanted[i]
 		if !table.close(number, expected, want.DType) {
 			return fmt.Errorf("%s: element %d is %v, want %v", place, i, number, expected)
 		}
@@ -397,8 +475,11 @@ func (table *table) compareTensors(got *stator.Tensor, want *tableTensor, place 
 	return nil
 }
 
-// numbers gives the elements in row-major order.
+// numbers gives the elements in row-major order: two for a complex one, the bits of those that the table has as bits.
 func numbers(t *stator.Tensor) []float64 {
+	if raw, is := rawTypes[t.DType().String()]; is {
+		t = reinterpreted(t, raw.bits)
+	}
 	switch t.DType() {
 	case stator.Float32:
 		return convert(t, func(x float32) float64 { return float64(x) })
@@ -406,10 +487,26 @@ func numbers(t *stator.Tensor) []float64 {
 		return convert(t, func(x float64) float64 { return x })
 	case stator.BFloat16:
 		return convert(t, func(x stator.BHalf) float64 { return float64(math.Float32frombits(uint32(x) << 16)) })
+	case stator.Float16:
+		return convert(t, func(x stator.Half) float64 { return float64(x) })
+	case stator.Complex64:
+		return parts(convert(t, func(x complex64) complex128 { return complex128(x) }))
+	case stator.Complex128:
+		return parts(convert(t, func(x complex128) complex128 { return x }))
 	case stator.Int64:
 		return convert(t, func(x int64) float64 { return float64(x) })
 	case stator.Int32:
 		return convert(t, func(x int32) float64 { return float64(x) })
+	case stator.Int16:
+		return convert(t, func(x int16) float64 { return float64(x) })
+	case stator.Int8:
+		return convert(t, func(x int8) float64 { return float64(x) })
+	case stator.UInt64:
+		return convert(t, func(x uint64) float64 { return float64(x) })
+	case stator.UInt32:
+		return convert(t, func(x uint32) float64 { return float64(x) })
+	case stator.UInt16:
+		return convert(t, func(x uint16) float64 { return float64(x) })
 	case stator.UInt8:
 		return convert(t, func(x uint8) float64 { return float64(x) })
 	default:
@@ -417,12 +514,16 @@ func numbers(t *stator.Tensor) []float64 {
 	}
 }
 
-func convert[T stator.Element](t *stator.Tensor, to func(T) float64) []float64 {
+func parts(numbers []complex128) []float64 {
 	var made []float64
-	for _, x := range must(stator.Values[T](t)) {
-		made = append(made, to(x))
+	for _, z := range numbers {
+		made = append(made, real(z), imag(z))
 	}
 	return made
+}
+
+func convert[T stator.Element, To any](t *stator.Tensor, to func(T) To) []To {
+	return each(must(stator.Values[T](t)), to)
 }
 
 func (table *table) close(got, want float64, dtype string) bool {

@@ -39,6 +39,27 @@ func NewStridedTensor[T Element](data []T, shape, strides []int64) (*Tensor, err
 	return t, nil
 }
 
+// NewRawTensor makes a tensor of any element type over bytes, which it shares: also of those that Go has no type for. Strides are
+// in elements; nil means contiguous.
+func NewRawTensor(dtype DType, data []byte, shape, strides []int64) (*Tensor, error) {
+	if strides == nil {
+		strides = contiguous(shape)
+	}
+	needed, ok := span(shape, strides)
+	if !ok {
+		return nil, failed(ErrInvalidArgument, "shape %v and strides %v: expected two lists of one length, with no number below 0", shape, strides)
+	}
+	if dtype.Size() == 0 || int64(len(data))/int64(dtype.Size()) < needed {
+		return nil, failed(ErrInvalidArgument, "%v of shape %v and strides %v needs %d elements of %d bytes, the slice has %d bytes",
+			dtype, shape, strides, needed, dtype.Size(), len(data))
+	}
+	t := &Tensor{dtype, slices.Clone(shape), slices.Clone(strides), nil}
+	if needed > 0 {
+		t.data = pointer(data)
+	}
+	return t, nil
+}
+
 // DType is the type of the elements.
 func (t *Tensor) DType() DType { return t.dtype }
 

@@ -228,7 +228,9 @@ class ConformanceTest {
       case "bool" -> given.getAsBoolean();
       case "int" -> given.getAsLong();
       case "float" -> number(given);
+      case "complex" -> complex(given);
       case "str" -> given.getAsString();
+      case "device" -> new StatorDevice(given.getAsString());
       case "list" -> values(given);
       case "tuple" -> json.has("names")
           ? StatorTuple.named(texts(json.get("names")), values(given))
@@ -249,6 +251,10 @@ class ConformanceTest {
     };
   }
 
+  private static StatorComplex complex(JsonElement json) {
+    return new StatorComplex(number(json.getAsJsonArray().get(0)), number(json.getAsJsonArray().get(1)));
+  }
+
   private static String kind(JsonObject json) {
     return json.keySet().iterator().next();
   }
@@ -258,39 +264,57 @@ class ConformanceTest {
     long[] shape = shape(tensor);
     long[] strides = strides(tensor);
     ByteBuffer buffer = Buffers.allocate(DType.UINT8, Buffers.extent(dtype, shape, strides));
-    JsonArray data = tensor.getAsJsonArray("data");
     long[] steps = strides == null ? contiguous(shape) : strides;
-    for (int k = 0; k < data.size(); k++) {
+    JsonArray data = components(tensor);
+    int parts = parts(dtype);
+    for (int k = 0; k < data.size() / parts; k++) {
       long offset = 0;
       long rest = k;
       for (int i = shape.length - 1; i >= 0; i--) {
         offset += rest % shape[i] * steps[i];
         rest /= shape[i];
       }
-      put(buffer, (int) offset * dtype.bytes(), dtype, data.get(k));
+      for (int part = 0; part < parts; part++) {
+        int at = (int) offset * dtype.bytes() + part * dtype.bytes() / parts;
+        put(buffer, at, dtype, data.get(k * parts + part));
+      }
     }
     return buffer;
   }
 
+  /** The numbers that make up the elements; of some types the table has their bits. */
+  private static JsonArray components(JsonObject tensor) {
+    return tensor.getAsJsonArray(tensor.has("bits") ? "bits" : "data");
+  }
+
+  /** How many numbers of the table make an element. */
+  private static int parts(DType dtype) {
+    return dtype == DType.COMPLEX64 || dtype == DType.COMPLEX128 ? 2 : 1;
+  }
+
   private static void put(ByteBuffer buffer, int at, DType dtype, JsonElement element) {
     switch (dtype) {
-      case FLOAT32 -> buffer.putFloat(at, (float) number(element));
-      case FLOAT64 -> buffer.putDouble(at, number(element));
+      case FLOAT32, COMPLEX64 -> buffer.putFloat(at, (float) number(element));
+      case FLOAT64, COMPLEX128 -> buffer.putDouble(at, number(element));
       case BFLOAT16 -> buffer.putShort(at, (short) (Float.floatToRawIntBits((float) number(element)) >>> 16));
-      case INT64 -> buffer.putLong(at, element.getAsLong());
-      case INT32 -> buffer.putInt(at, element.getAsInt());
-      default -> buffer.put(at, element.getAsByte());
+      case INT64, UINT64 -> buffer.putLong(at, element.getAsLong());
+      case INT32, UINT32, COMPLEX32 -> buffer.putInt(at, (int) element.getAsLong());
+      case INT16, UINT16, FLOAT16 -> buffer.putShort(at, (short) element.getAsLong());
+      default -> buffer.put(at, (byte) element.getAsLong());
     }
   }
 
-  private static double element(ByteBuffer buffer, int k, DType dtype) {
-    int at = k * dtype.bytes();
+  private static double component(ByteBuffer buffer, int at, DType dtype) {
     return switch (dtype) {
-      case FLOAT32 -> buffer.getFloat(at);
-      case FLOAT64 -> buffer.getDouble(at);
+      case FLOAT32, COMPLEX64 -> buffer.getFloat(at);
+      case FLOAT64, COMPLEX128 -> buffer.getDouble(at);
       case BFLOAT16 -> Float.intBitsToFloat(buffer.getShort(at) << 16);
-      case INT64 -> buffer.getLong(at);
+      case INT64, UINT64 -> buffer.getLong(at);
       case INT32 -> buffer.getInt(at);
+      case UINT32, COMPLEX32 -> Integer.toUnsignedLong(buffer.getInt(at));
+      case INT16 -> buffer.getShort(at);
+      case UINT16, FLOAT16 -> Short.toUnsignedInt(buffer.getShort(at));
+      case INT8 -> buffer.get(at);
       default -> buffer.get(at) & 0xff;
     };
   }
@@ -319,7 +343,13 @@ class ConformanceTest {
       case "bool" -> assertEquals(wanted.getAsBoolean(), got, where);
       case "int" -> assertEquals(wanted.getAsLong(), got, where);
       case "float" -> assertClose(number(wanted), assertInstanceOf(Double.class, got, where), "float64", where);
+      case "complex" -> {
+        StatorComplex number = assertInstanceOf(StatorComplex.class, got, where);
+        assertClose(complex(wanted).real(), number.real(), "float64", where + ": real part");
+        assertClose(complex(wanted).imaginary(), number.imaginary(), "float64", where + ": imaginary part");
+      }
       case "str" -> assertEquals(wanted.getAsString(), got, where);
+      case "device" -> assertEquals(new StatorDevice(wanted.getAsString()), got, where);
       case "tensor" -> compareTensor(assertInstanceOf(StatorTensor.class, got, where), wanted.getAsJsonObject(), where);
       case "list", "tuple" -> {
         assertEquals(kind.equals("tuple"), got instanceof StatorTuple, where + " is a tuple");
@@ -366,10 +396,11 @@ class ConformanceTest {
     assertEquals(dtype(expected), got.dtype(), where);
     org.junit.jupiter.api.Assertions.assertArrayEquals(shape(expected), got.shape(), where);
     ByteBuffer elements = ByteBuffer.wrap(got.copyBytes()).order(ByteOrder.nativeOrder());
-    JsonArray data = expected.getAsJsonArray("data");
+    JsonArray data = components(expected);
+    int bytes = got.dtype().bytes() / parts(got.dtype());
     for (int k = 0; k < data.size(); k++) {
       double wanted = number(data.get(k));
-      assertClose(wanted, element(elements, k, got.dtype()), text(expected, "dtype"), where + ": element " + k);
+      assertClose(wanted, component(elements, k * bytes, got.dtype()), text(expected, "dtype"), where + ": number " + k);
     }
   }
 

@@ -294,6 +294,15 @@ def other_shapes(tensors: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
         yield [_longer(tensor, size) for tensor in tensors]
 
 
+_OTHER_DTYPE = {torch.float32: torch.float64, torch.float64: torch.float32, torch.bfloat16: torch.float32, torch.uint8: torch.int32}
+
+
+def other_dtypes(tensors: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+    """The same numbers in other dtypes, if there are any; complex ones and indices stay what they are."""
+    if any(tensor.dtype in _OTHER_DTYPE for tensor in tensors):
+        yield [tensor.to(_OTHER_DTYPE.get(tensor.dtype, tensor.dtype)) for tensor in tensors]
+
+
 def _longer(tensor: torch.Tensor, size: int) -> torch.Tensor:
     for dim in [dim for dim, there in enumerate(tensor.shape) if there == size]:
         tensor = tensor.index_select(dim, torch.tensor(list(itertools.islice(itertools.cycle(range(size)), size + 1))))

@@ -13,7 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import stator
-from cases import Case, copied, is_plain, other_shapes, with_other_values
+from cases import Case, copied, is_plain, other_dtypes, other_shapes, with_other_values
 
 Feed = list[torch.Tensor]
 
@@ -56,6 +56,8 @@ def check(case: Case, options: dict[str, str], telling: Callable[[str], None]) -
     if first.error is None:
         other_values = [with_other_values(tensor) for tensor in case.tensors]
         runs += _reproducible(case, module, other_values) + _fitting_shapes(case, module)
+        for feed in other_dtypes(case.tensors):
+            runs += _reproducible(case, module, feed)
         runs.append((case.tensors, _interpreted(module, case.tensors)))
     telling("stator")
     return _compare_runs(case, options, module, runs)
@@ -119,14 +121,14 @@ def _reproducible(case: Case, module: Any, feed: Feed) -> list[tuple[Feed, Ran]]
         leaves = [[leaf for leaf in pytree.tree_leaves(ran.result) if isinstance(leaf, torch.Tensor)] for ran in (once, again)]
         if any(is_plain(a) and not (a.shape == b.shape and _same_elements(a, b)) for a, b in zip(*leaves, strict=True)):
             return []
-    return [(feed, again)]
+    return [] if again.resized else [(feed, again)]
 
 
 def _fitting_shapes(case: Case, module: Any) -> list[tuple[Feed, Ran]]:
     """A run with other shapes that the graph takes, if there are any."""
     for feed in other_shapes(case.tensors):
         for feed_and_ran in _reproducible(case, module, feed):
-            if feed_and_ran[1].error is None and not feed_and_ran[1].resized:
+            if feed_and_ran[1].error is None:
                 return [feed_and_ran]
     return []
 

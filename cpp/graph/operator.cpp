@@ -23,7 +23,12 @@ std::unique_ptr<Operator> from_torchscript(const c10::OperatorName& name) {
     const auto& schema = candidate->schema();
     if (schema.overload_name() != name.overload_name) continue;
     auto op = std::make_unique<Operator>(Operator{name.name, name.overload_name, {}, schema, std::nullopt, {}});
-    op->boxed = [operation = candidate->getOperation()](torch::jit::Stack& stack) mutable { operation(stack); };
+    // Of those that take any number of arguments only the ones that are not made for a node expect the number on the stack.
+    bool drops_count = schema.is_vararg() && !candidate->hasOperation();
+    op->boxed = [operation = candidate->getOperation(), drops_count](torch::jit::Stack& stack) mutable {
+      if (drops_count) stack.pop_back();
+      operation(stack);
+    };
     return op;
   }
   return nullptr;

@@ -6,49 +6,17 @@
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
+#include <algorithm>
+#include <array>
 #include <unordered_map>
+
+#include "analysis/aliases.h"
+#include "frontend/torchscript/slot_table.h"
 
 namespace stator {
 namespace {
 
 namespace jit = torch::jit;
-using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
-
-// Slots are made when first asked for, one per attribute of one object, so that a submodule reachable by two paths is one.
-class SlotTable {
- public:
-  explicit SlotTable(std::vector<StateSlot>& slots) : slots_(slots) {}
-
-  void name_objects(const ObjectPtr& object, const std::string& path) {
-    if (!paths_.emplace(object.get(), path).second) return;
-    const auto& type = object->type();
-    for (size_t i = 0; i < type->numAttributes(); ++i) {
-      const c10::IValue value = object->getSlot(i);
-      if (!value.isModule()) continue;
-      name_objects(value.toObject(), path.empty() ? type->getAttributeName(i) : path + "." + type->getAttributeName(i));
-    }
-  }
-
-  int64_t slot(const ObjectPtr& object, const std::string& attribute) {
-    auto [it, added] = index_.try_emplace({object.get(), attribute}, static_cast<int64_t>(slots_.size()));
-    if (added) {
-      const std::string& path = paths_[object.get()];
-      slots_.push_back({path.empty() ? attribute : path + "." + attribute, object->type()->getAttribute(attribute),
-                        object->getAttr(attribute)});
-    }
-    return it->second;
-  }
-
- private:
-  struct Hash {
-    size_t operator()(const std::pair<const void*, std::string>& key) const {
-      return std::hash<const void*>()(key.first) * 31 + std::hash<std::string>()(key.second);
-    }
-  };
-  std::vector<StateSlot>& slots_;
-  std::unordered_map<std::pair<const void*, std::string>, int64_t, Hash> index_;
-  std::unordered_map<const void*, std::string> paths_;
-};
 
 SourceLocation location_of(const jit::Node* node) {
   SourceLocation out;
@@ -69,6 +37,8 @@ SourceLocation location_of(const jit::Node* node) {
   return out;
 }
 
+std::string name_of(const jit::Value* value) { return value->hasDebugName() ? value->debugName() : std::string(); }
+
 [[noreturn]] void refuse(const jit::Node* node, const std::string& why) {
   throw Error(ErrorCode::kUnsupported, std::string(node->kind().toQualString()) + " " + why,
               {node->kind().toQualString(), "", location_of(node).str(), ""});
@@ -77,14 +47,17 @@ SourceLocation location_of(const jit::Node* node) {
 // Imports one method: walks TorchScript's graph and mirrors it.
 class Importer {
  public:
-  Importer(Graph& graph, SlotTable& slots) : graph_(graph), slots_(slots) {}
+  Importer(Graph& graph, const ModuleTable& modules, SlotTable& slots)
+      : graph_(graph), modules_(modules), slots_(slots) {}
 
   void import_method(const ObjectPtr& self, const jit::Function& function) {
     auto source = inlined(function);
     objects_[source->inputs()[0]] = self;
     for (size_t i = 1; i < source->inputs().size(); ++i) {
       const jit::Value* input = source->inputs()[i];
-      values_[input] = graph_.add_param(&graph_.root(), input->type(), function.getSchema().arguments()[i].name());
+      const std::string& name = function.getSchema().arguments()[i].name();
+      if (holds_modules(input->type())) throw Error(ErrorCode::kUnsupported, "argument \"" + name + "\" is a module");
+      values_[input] = graph_.add_param(&graph_.root(), input->type(), name);
     }
     import_nodes(source->block(), &graph_.root());
     for (const jit::Value* output : source->outputs()) graph_.add_result(&graph_.root(), value(output, nullptr));
@@ -101,11 +74,9 @@ class Importer {
   Value* value(const jit::Value* v, const jit::Node* user) {
     auto found = values_.find(v);
     if (found != values_.end()) return found->second;
-    if (objects_.count(v)) {
-      const jit::Node* node = user ? user : v->node();
-      refuse(node, "uses a submodule as a value, which is not supported");
-    }
-    throw Error(ErrorCode::kUnsupported, "a function is used as a value, which is not supported");
+    if (const ObjectPtr* module = known_module(v)) return graph_.constant(modules_.number(*module));
+    throw Error(ErrorCode::kUnsupported, "a function is used as a value, which is not supported",
+                {"", "", user ? location_of(user).str() : "", ""});
   }
 
   std::vector<Value*> values(at::ArrayRef<const jit::Value*> vs, const jit::Node* user) {
@@ -121,8 +92,7 @@ class Importer {
   Node* place(const jit::Node* from, Node* node, Block* to) {
     node->source = location_of(from);
     for (const jit::Value* output : from->outputs()) {
-      values_[output] =
-          graph_.add_output(node, output->type(), output->hasDebugName() ? output->debugName() : std::string());
+      values_[output] = graph_.add_output(node, numbered(output->type()), name_of(output));
     }
     graph_.append(to, node);
     return node;
@@ -135,7 +105,7 @@ class Importer {
   void import_node(const jit::Node* node, Block* to) {
     switch (node->kind()) {
       case c10::prim::Constant:
-        return import_constant(node);
+        return import_constant(node, to);
       case c10::prim::GetAttr:
         return import_get_attribute(node, to);
       case c10::prim::SetAttr:
@@ -146,9 +116,15 @@ class Importer {
         return import_if(node, to);
       case c10::prim::Loop:
         return import_loop(node, to);
-      case c10::prim::unchecked_cast:
-        values_[node->output()] = value(node->input(), node);
+      case c10::prim::fork:
+        return import_fork(node, to);
+      case c10::aten::wait:
+        place(node, Opcode::kWait, to);
         return;
+      case c10::prim::unchecked_cast:
+        return bind(node->output(), node->input(), node);
+      case c10::prim::ModuleContainerIndex:
+        return import_container_index(node, to);
       case c10::prim::ListConstruct:
         place(node, Opcode::kListConstruct, to);
         return;
@@ -179,6 +155,8 @@ class Importer {
         place(node, Opcode::kUninitialized, to);
         return;
       case c10::prim::isinstance:
+        if (holds_modules(node->input()->type()))
+          refuse(node, "asks for the class of a module, which is not supported");
         place(node, Opcode::kIsInstance, to)->types = node->tys(c10::attr::types);
         return;
       case c10::prim::Enter:
@@ -189,10 +167,22 @@ class Importer {
     }
   }
 
-  void import_constant(const jit::Node* node) {
+  void import_constant(const jit::Node* node, Block* to) {
     auto constant = jit::toIValue(node->output());
     if (!constant) return;  // a function's name, left over from inlining
-    values_[node->output()] = graph_.constant(*constant, node->output()->type());
+    const auto& type = node->output()->type();
+    const bool could_change = may_alias(type) && constant->isPtrType() && !constant->isString();
+    if (!could_change) {
+      values_[node->output()] = graph_.constant(*constant, type);
+    } else {
+      place_load(node, slots_.constant(*constant, type), to);
+    }
+  }
+
+  void place_load(const jit::Node* node, int64_t slot, Block* to) {
+    Node* load = graph_.create(Opcode::kLoadState);
+    load->index = slot;
+    place(node, load, to);
   }
 
   const ObjectPtr* known_module(const jit::Value* v) const {
@@ -200,59 +190,161 @@ class Importer {
     return found == objects_.end() ? nullptr : &found->second;
   }
 
+  // A module of which only the number is known, at run time.
+  static bool is_picked(const jit::Value* v) { return is_module_type(v->type()); }
+
   void import_get_attribute(const jit::Node* node, Block* to) {
-    const std::string& name = node->s(c10::attr::name);
-    if (const ObjectPtr* module = known_module(node->input())) {
-      c10::IValue attribute = (*module)->getAttr(name);
-      if (attribute.isModule()) {
-        objects_[node->output()] = attribute.toObject();
-      } else {
-        Node* load = graph_.create(Opcode::kLoadState);
-        load->index = slots_.slot(*module, name);
-        place(node, load, to);
-      }
-      return;
+    if (const ObjectPtr* module = known_module(node->input())) return get_attribute(*module, node, to);
+    if (is_picked(node->input())) {
+      return choose(node, to, [&](const ObjectPtr& module, Block* block) { get_attribute(module, node, block); });
     }
-    place(node, Opcode::kGetAttr, to)->name = name;
+    place(node, Opcode::kGetAttr, to)->name = node->s(c10::attr::name);
+  }
+
+  void get_attribute(const ObjectPtr& module, const jit::Node* node, Block* to) {
+    const std::string& name = node->s(c10::attr::name);
+    c10::IValue attribute = module->getAttr(name);
+    if (attribute.isModule() && !modules_.swapped(module, name)) {
+      objects_[node->output()] = attribute.toObject();
+    } else {
+      place_load(node, slots_.attribute(module, name), to);
+    }
   }
 
   void import_set_attribute(const jit::Node* node, Block* to) {
-    const std::string& name = node->s(c10::attr::name);
-    if (const ObjectPtr* module = known_module(node->inputs()[0])) {
-      Node* store = graph_.create(Opcode::kStoreState, {value(node->inputs()[1], node)});
-      store->index = slots_.slot(*module, name);
-      place(node, store, to);
-      return;
+    const jit::Value* object = node->inputs()[0];
+    if (const ObjectPtr* module = known_module(object)) return set_attribute(*module, node, to);
+    if (is_picked(object)) {
+      return choose(node, to, [&](const ObjectPtr& module, Block* block) { set_attribute(module, node, block); });
     }
-    place(node, Opcode::kSetAttr, to)->name = name;
+    place(node, Opcode::kSetAttr, to)->name = node->s(c10::attr::name);
   }
 
-  // What inlining leaves: methods of interfaces. The receiver is known if it is an attribute of a known module.
+  void set_attribute(const ObjectPtr& module, const jit::Node* node, Block* to) {
+    Node* store = graph_.create(Opcode::kStoreState, {value(node->inputs()[1], node)});
+    store->index = slots_.attribute(module, node->s(c10::attr::name));
+    place(node, store, to);
+  }
+
+  // What inlining leaves: methods of interfaces.
   void import_call(const jit::Node* node, Block* to) {
-    const std::string& name = node->s(c10::attr::name);
-    const ObjectPtr* module = known_module(node->inputs()[0]);
-    if (!module) {
-      place(node, Opcode::kCallMethod, to)->name = name;
-      return;
+    const jit::Value* object = node->inputs()[0];
+    if (const ObjectPtr* module = known_module(object)) return call(*module, node, to);
+    if (is_picked(object)) {
+      return choose(node, to, [&](const ObjectPtr& module, Block* block) { call(module, node, block); });
     }
-    auto source = inlined((*module)->type()->getMethod(name));
-    objects_[source->inputs()[0]] = *module;
+    place(node, Opcode::kCallMethod, to)->name = node->s(c10::attr::name);
+  }
+
+  void call(const ObjectPtr& module, const jit::Node* node, Block* to) {
+    const jit::Function& method = module->type()->getMethod(node->s(c10::attr::name));
+    const std::pair<const void*, const void*> callee{module.get(), &method};
+    if (std::find(calls_.begin(), calls_.end(), callee) != calls_.end())
+      return place_raise(node, graph_.constant("a module calls itself by way of an interface"), to);
+    calls_.push_back(callee);
+    auto source = inlined(method);
+    objects_[source->inputs()[0]] = module;
     for (size_t i = 1; i < source->inputs().size(); ++i) bind(source->inputs()[i], node->inputs()[i], node);
     import_nodes(source->block(), to);
     for (size_t i = 0; i < source->outputs().size(); ++i) bind(node->outputs()[i], source->outputs()[i], node);
+    calls_.pop_back();
+  }
+
+  void place_raise(const jit::Node* node, Value* message, Block* to) {
+    Node* raise = graph_.create(Opcode::kRaise, {message});
+    raise->source = location_of(node);
+    graph_.append(to, raise);
+    place(node, graph_.create(Opcode::kUninitialized), to);
   }
 
   void bind(const jit::Value* name, const jit::Value* same, const jit::Node* user) {
+    objects_.erase(name);
     if (const ObjectPtr* module = known_module(same)) {
       objects_[name] = *module;
     } else {
       values_[name] = value(same, user);
+      if (auto found = candidates_.find(same); found != candidates_.end()) candidates_[name] = found->second;
     }
+  }
+
+  // For each module that the node's first input may be: `import` imports the node as if it were that one.
+  template <class F>
+  void choose(const jit::Node* node, Block* to, const F& import) {
+    const jit::Value* picked = node->inputs()[0];
+    Value* number = value(picked, node);
+    auto found = candidates_.find(picked);
+    auto candidates = found != candidates_.end() ? found->second : modules_.fitting(picked->type());
+    if (candidates.empty()) refuse(node, "is of a module that the file does not hold");
+    choose_among(node, number, candidates, to, import);
+  }
+
+  template <class F>
+  void choose_among(const jit::Node* node, Value* number, at::ArrayRef<int64_t> candidates, Block* to,
+                    const F& import) {
+    if (candidates.size() == 1) {
+      for (const jit::Value* output : node->outputs()) objects_.erase(output);
+      return import(modules_.module(candidates[0]), to);
+    }
+    Value* is_first = call_operator("aten::eq.int", {number, graph_.constant(candidates[0])}, node, to);
+    Node* branch = graph_.create(Opcode::kIf, {is_first});
+    const std::array<at::ArrayRef<int64_t>, 2> sides{candidates.slice(0, 1), candidates.slice(1)};
+    for (at::ArrayRef<int64_t> side : sides) {
+      Block* block = graph_.add_block(branch);
+      choose_among(node, number, side, block, import);
+      for (const jit::Value* output : node->outputs()) graph_.add_result(block, value(output, node));
+    }
+    for (const jit::Value* output : node->outputs()) objects_.erase(output);
+    place(node, branch, to);
+  }
+
+  Value* call_operator(const char* key, std::vector<Value*> inputs, const jit::Node* node, Block* to) {
+    Node* mine = graph_.create(find_operator(key), std::move(inputs));
+    mine->source = location_of(node);
+    Value* output = graph_.add_output(mine, mine->op->schema.returns()[0].type());
+    graph_.append(to, mine);
+    return output;
+  }
+
+  // modules[index]: the number of one of its children, which are attributes named "0", "1", ... or, of a dict, by the keys.
+  void import_container_index(const jit::Node* node, Block* to) {
+    if (const ObjectPtr* container = known_module(node->input(0))) return index_container(*container, node, to);
+    choose(node, to, [&](const ObjectPtr& container, Block* block) { index_container(container, node, block); });
+  }
+
+  void index_container(const ObjectPtr& container, const jit::Node* node, Block* to) {
+    const bool by_name = node->input(1)->type()->kind() == c10::TypeKind::StringType;
+    c10::List<std::string> names;
+    c10::List<int64_t> places, numbers;
+    const auto type = container->type();
+    for (size_t i = 0; i < type->numAttributes(); ++i) {
+      const c10::IValue child = container->getSlot(i);
+      if (!child.isModule() || !child.type()->isSubtypeOf(*node->output()->type())) continue;
+      names.push_back(type->getAttributeName(i));
+      places.push_back(static_cast<int64_t>(places.size()));
+      numbers.push_back(modules_.number(child.toObject()));
+    }
+    Value* index = value(node->input(1), node);
+    Value* keys = by_name ? graph_.constant(names) : graph_.constant(places);
+    Value* known =
+        call_operator(by_name ? "aten::__contains__.str_list" : "aten::__contains__.int_list", {keys, index}, node, to);
+    Node* check = graph_.create(Opcode::kIf, {known});
+    Block* found = graph_.add_block(check);
+    if (by_name) index = call_operator("aten::index.list_str", {keys, index}, node, found);
+    Node* item = graph_.create(find_operator("aten::__getitem__.t"), {graph_.constant(numbers), index});
+    place(node, item, found);
+    graph_.add_result(found, item->output());
+    Block* missing = graph_.add_block(check);
+    Value* text = by_name ? index : call_operator("aten::str", {index}, node, missing);
+    const std::string place_text = "module container \"" + modules_.path(container) + "\" has no module ";
+    place_raise(node, call_operator("aten::add.str", {graph_.constant(place_text), text}, node, missing), missing);
+    graph_.add_result(missing, values_[node->output()]);
+    place(node, check, to);
+    candidates_[node->output()] = numbers.vec();
   }
 
   void import_block(const jit::Block* from, Block* to, const jit::Node* owner) {
     for (const jit::Value* param : from->inputs()) {
-      values_[param] = graph_.add_param(to, param->type(), param->hasDebugName() ? param->debugName() : std::string());
+      values_[param] = graph_.add_param(to, numbered(param->type()), name_of(param));
     }
     import_nodes(from, to);
     for (const jit::Value* result : from->outputs()) graph_.add_result(to, value(result, owner));
@@ -268,12 +360,33 @@ class Importer {
     import_block(node->blocks()[0], graph_.add_block(mine), node);
   }
 
+  // What the forked code captures comes in as arguments; a captured module is known in there as it is out here.
+  void import_fork(const jit::Node* node, Block* to) {
+    auto source = node->g(c10::attr::Subgraph)->copy();
+    jit::Inline(*source);
+    sources_.push_back(source);
+    Node* mine = graph_.create(Opcode::kFork);
+    Block* body = graph_.add_block(mine);
+    for (size_t i = 0; i < source->inputs().size(); ++i) {
+      const jit::Value* param = source->inputs()[i];
+      if (const ObjectPtr* module = known_module(node->inputs()[i])) {
+        objects_[param] = *module;
+        continue;
+      }
+      graph_.add_input(mine, value(node->inputs()[i], node));
+      values_[param] = graph_.add_param(body, numbered(param->type()), name_of(param));
+    }
+    place(node, mine, to);
+    import_nodes(source->block(), body);
+    for (const jit::Value* result : source->outputs()) graph_.add_result(body, value(result, node));
+  }
+
   void import_tuple_slice(const jit::Node* node, Block* to) {
     Value* tuple = value(node->input(), node);
     Node* unpack = graph_.create(Opcode::kTupleUnpack, {tuple});
     unpack->source = location_of(node);
     for (const auto& type : node->input()->type()->expectRef<c10::TupleType>().elements())
-      graph_.add_output(unpack, type);
+      graph_.add_output(unpack, numbered(type));
     graph_.append(to, unpack);
     std::vector<Value*> chosen(unpack->outputs.begin() + node->i(c10::attr::beg),
                                unpack->outputs.begin() + node->i(c10::attr::end));
@@ -301,13 +414,22 @@ class Importer {
   }
 
   Graph& graph_;
+  const ModuleTable& modules_;
   SlotTable& slots_;
   std::unordered_map<const jit::Value*, Value*> values_;
   std::unordered_map<const jit::Value*, ObjectPtr> objects_;
+  std::unordered_map<const jit::Value*, std::vector<int64_t>> candidates_;  // of picked modules, where fewer than fit
+  std::vector<std::pair<const void*, const void*>> calls_;                  // under way: module and method
   std::vector<std::shared_ptr<jit::Graph>> sources_;
 };
 
-Method import_one(const torch::jit::Module& module, const torch::jit::Method& source, SlotTable& slots) {
+bool holds_future(const c10::TypePtr& type) {
+  const auto inner = type->containedTypes();
+  return type->kind() == c10::TypeKind::FutureType || std::any_of(inner.begin(), inner.end(), holds_future);
+}
+
+Method import_one(const torch::jit::Module& module, const torch::jit::Method& source, const ModuleTable& modules,
+                  SlotTable& slots) {
   Method method;
   method.name = source.name();
   const auto& schema = source.function().getSchema();
@@ -318,7 +440,11 @@ Method import_one(const torch::jit::Module& module, const torch::jit::Method& so
   if (!schema.returns().empty()) method.result = schema.returns()[0].type();
   auto graph = std::make_unique<Graph>();
   try {
-    Importer(*graph, slots).import_method(module._ivalue(), source.function());
+    if (method.result && holds_future(method.result)) {
+      throw Error(ErrorCode::kUnsupported, "method \"" + method.name + "\" returns " + method.result->annotation_str() +
+                                               "; a future cannot leave a model, wait for it inside");
+    }
+    Importer(*graph, modules, slots).import_method(module._ivalue(), source.function());
     method.graph = std::move(graph);
   } catch (const Error& error) {
     method.unsupported = error;
@@ -332,9 +458,9 @@ Program import_torchscript(const torch::jit::Module& module) {
   Program program;
   program.format = "torchscript";
   program.keep_alive = module._ivalue()->compilation_unit();
-  SlotTable slots(program.slots);
-  slots.name_objects(module._ivalue(), "");
-  for (const auto& method : module.get_methods()) program.methods.push_back(import_one(module, method, slots));
+  const ModuleTable modules(module._ivalue());
+  SlotTable slots(program.slots, modules);
+  for (const auto& method : module.get_methods()) program.methods.push_back(import_one(module, method, modules, slots));
   return program;
 }
 

@@ -303,6 +303,22 @@ def other_dtypes(tensors: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
         yield [tensor.to(_OTHER_DTYPE.get(tensor.dtype, tensor.dtype)) for tensor in tensors]
 
 
+def other_strides(tensors: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
+    """The same numbers laid out in the opposite order, with gaps, and with channels last."""
+    if not all(is_plain(tensor) and tensor.dtype != torch.complex32 for tensor in tensors):
+        return
+    if any(tensor.dim() > 1 for tensor in tensors):
+        yield [_turned(_turned(tensor).contiguous()) for tensor in tensors]
+    if any(tensor.dim() > 0 for tensor in tensors):
+        yield [torch.stack((tensor, tensor), -1)[..., 0] if 0 < tensor.dim() < 64 else tensor for tensor in tensors]
+    if any(tensor.dim() == 4 for tensor in tensors):
+        yield [tensor.contiguous(memory_format=torch.channels_last) if tensor.dim() == 4 else tensor for tensor in tensors]
+
+
+def _turned(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.permute(tuple(reversed(range(tensor.dim()))))
+
+
 def _longer(tensor: torch.Tensor, size: int) -> torch.Tensor:
     for dim in [dim for dim, there in enumerate(tensor.shape) if there == size]:
         tensor = tensor.index_select(dim, torch.tensor(list(itertools.islice(itertools.cycle(range(size)), size + 1))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import stator
-from cases import Case, copied, is_plain, other_dtypes, other_shapes, with_other_values
+from cases import Case, copied, is_plain, other_dtypes, other_shapes, other_strides, with_other_values
 
 Feed = list[torch.Tensor]
 
@@ -56,7 +57,7 @@ def check(case: Case, options: dict[str, str], telling: Callable[[str], None]) -
     if first.error is None:
         other_values = [with_other_values(tensor) for tensor in case.tensors]
         runs += _reproducible(case, module, other_values) + _fitting_shapes(case, module)
-        for feed in other_dtypes(case.tensors):
+        for feed in itertools.chain(other_strides(case.tensors), other_dtypes(case.tensors)):
             runs += _reproducible(case, module, feed)
         runs.append((case.tensors, _interpreted(module, case.tensors)))
     telling("stator")

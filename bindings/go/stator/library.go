@@ -22,6 +22,8 @@ const (
 	PoolHandles    HandleKind = c.HandlePool
 	ValueHandles   HandleKind = c.HandleValue
 	ExportHandles  HandleKind = c.HandleExport
+	FutureHandles  HandleKind = c.HandleFuture
+	QueueHandles   HandleKind = c.HandleQueue
 )
 
 // LiveHandles says how many objects of a kind are alive in the process, in all languages; for tests of leaks.
@@ -56,6 +58,18 @@ func LoadTorch(path string) error {
 	torch.mutex.Lock()
 	defer torch.mutex.Unlock()
 	return loadTorch(path)
+}
+
+// LoadOpLibrary loads a library of operators written for LibTorch (TORCH_LIBRARY); models that call them can be loaded afterwards.
+// It stays loaded.
+func LoadOpLibrary(path string) error {
+	if err := noNUL("path", path); err != nil {
+		return err
+	}
+	if err := needTorch(); err != nil {
+		return err
+	}
+	return check(c.OpLibraryLoad(path))
 }
 
 // needTorch passes STATOR_TORCH_HOME on, once, before the first call that needs LibTorch.

@@ -2,6 +2,7 @@
 #include <stdint.h>
 
 #include "stator/stator.h"
+#include "stator/stator_experimental.h"
 
 /* DLPack's structures; their layout is frozen. */
 typedef struct {

@@ -14,6 +14,7 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.ReadOnlyBufferException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -31,6 +32,21 @@ class RunTest extends StatorTest {
         s.run();
         assertEquals(sigmoid(1.5 * i), s.floats(0)[0], 1e-6);
       }
+    }
+  }
+
+  @Test
+  void operatorLibraryIsLoadedByPath() {
+    Path operators = model("../tests/operators");
+    StatorException missing =
+        assertThrows(StatorException.class, () -> Stator.loadOpLibrary(operators.resolve("nothing.so")));
+    assertTrue(missing.getMessage().contains("nothing.so"), missing.getMessage());
+    Stator.loadOpLibrary(operators.resolve("liblibrary.so"));
+    try (StatorModule module = load("operators_library.pt");
+        StatorTensor x = StatorTensor.copyOf(new float[] {1, 2}, 2);
+        StatorTensor y = StatorTensor.copyOf(new float[] {3, 4, 5}, 3);
+        StatorTensor result = (StatorTensor) module.call(x, y)) {
+      assertArrayEquals(new float[] {36, 64, 100, 144, 256, 400}, result.copyFloats());
     }
   }
 

@@ -9,6 +9,7 @@ import json
 import math
 import sys
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,22 @@ def count(*shape: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
     return (torch.arange(math.prod(shape)).reshape(shape) + 1).to(dtype)
 
 
+@torch.jit.script
+class Tally:
+    """The class of objects.pt: LibTorch makes objects in Python only of classes that Python has too, by the same name."""
+
+    def __init__(self, total: torch.Tensor, count: int) -> None:
+        self.total = total
+        self.count = count
+
+
+@dataclass
+class Earlier:
+    """Stands for the object that an earlier step of the case gave."""
+
+    step: int
+
+
 def number(value: float) -> float | str:
     if math.isnan(value):
         return "nan"
@@ -106,6 +123,10 @@ def encode(value: Any) -> Json:
         return {"device": str(value)}
     if isinstance(value, torch.Tensor):
         return {"tensor": encode_tensor(value)}
+    if isinstance(value, Earlier):
+        return {"result": value.step}
+    if isinstance(value, Tally):
+        return {"object": True}
     if isinstance(value, list):
         return {"list": [encode(item) for item in value]}
     if isinstance(value, tuple):
@@ -144,7 +165,8 @@ class Table:
     def case(self, name: str, model: str, *steps: Json, options: dict[str, str] | None = None) -> None:
         module = torch.jit.load(self.models / model)
         module.eval()
-        encoded = [self.encoded_step(module, given) for given in steps]
+        given_back: list[Any] = []
+        encoded = [self.encoded_step(module, given, given_back) for given in steps]
         found: Json = {"name": name, "model": model}
         if options:
             found["options"] = options
@@ -160,16 +182,18 @@ class Table:
         self.cases.append(found)
 
     @staticmethod
-    def encoded_step(module: torch.jit.ScriptModule, given: Json) -> Json:
+    def encoded_step(module: torch.jit.ScriptModule, given: Json, given_back: list[Any]) -> Json:
         encoded: Json = {"method": given["method"], "args": [encode(value) for value in given["args"]]}
         if given["kwargs"]:
             encoded["kwargs"] = [[name, encode(value)] for name, value in given["kwargs"].items()]
         if given["error"]:
             encoded["error"] = given["error"]
+            given_back.append(None)
             return encoded
-        args = copied(given["args"])
+        args = [given_back[arg.step] if isinstance(arg, Earlier) else arg for arg in copied(given["args"])]
         with torch.inference_mode():
             result = getattr(module, given["method"])(*args, **copied(given["kwargs"]))
+        given_back.append(result)
         encoded["result"] = encode(result)
         written = [
             [index, encode(after)]
@@ -387,6 +411,20 @@ def values_of_every_type(table: Table) -> None:
     for name, code in codes.items():
         table.case(f"dtype_{name}_is_an_int", "casts.pt", step(wave(3), code), step(count(2, 2), code))
     table.case("devices_pass", "casts.pt", step(x, torch.device("cpu"), method="place"), step(x.t(), torch.device("cpu"), method="place"))
+    table.case(
+        "objects_come_out_and_go_in",
+        "objects.pt",
+        step(wave(3)),
+        step(Earlier(0), wave(3), method="add"),
+        step(Earlier(1), method="read"),
+        step(wave(2, 2)),
+        step(Earlier(3), wave(2, 2), method="add"),
+        step(Earlier(1), wave(3), method="add"),
+        step(Earlier(4), method="read"),
+        step(Earlier(5), method="read"),
+        step(Earlier(0), method="read"),
+        step(wave(3), method="read", error=error("TYPE_MISMATCH", argument=['input "tally" (argument 1)'])),
+    )
     leaks = "UNSUPPORTED"
     table.case(
         "quantized_tensors_stay_inside",

@@ -222,12 +222,15 @@ struct Buffer {
   std::vector<std::byte> bytes;
 };
 
-Value make_value(const Json& json);
+// What earlier steps gave, if it was an object.
+using Objects = std::vector<Value>;
 
-Value make_sequence(const Json& items, const Json* names) {
+Value make_value(const Json& json, const Objects& objects = {});
+
+Value make_sequence(const Json& items, const Json* names, const Objects& objects = {}) {
   std::vector<Value> owned;
   std::vector<const stator_value*> borrowed;
-  for (const Json& item : items) borrowed.push_back(owned.emplace_back(make_value(item)).get());
+  for (const Json& item : items) borrowed.push_back(owned.emplace_back(make_value(item, objects)).get());
   const auto count = static_cast<int64_t>(borrowed.size());
   if (names == nullptr)
     return made<Value>([&](stator_value** out) { return stator_value_create_list(borrowed.data(), count, out); });
@@ -250,11 +253,16 @@ Value make_dict(const std::vector<std::pair<Json, Json>>& pairs) {
   });
 }
 
-Value make_value(const Json& json) {
+Value make_value(const Json& json, const Objects& objects) {
   static const Json no_names = Json::array();
   const std::string& kind = json.begin().key();
   const Json& given = json.begin().value();
   if (kind == "none") return made<Value>(stator_value_create_none);
+  if (kind == "result") {
+    stator_value* object = objects.at(given.get<size_t>()).get();
+    stator_value_retain(object);
+    return Value(object);
+  }
   if (kind == "bool")
     return made<Value>([&](stator_value** out) { return stator_value_create_bool(given.get<bool>() ? 1 : 0, out); });
   if (kind == "int")
@@ -375,16 +383,19 @@ class Table {
         made<Runtime>([&](stator_runtime** out) { return stator_runtime_create(module.get(), nullptr, out); });
     const auto arena = made<Arena>([&](stator_arena** out) { return stator_arena_create(module.get(), nullptr, out); });
     int place = 0;
+    Objects objects;
     for (const Json& step : test.at("steps")) {
       std::vector<std::optional<Buffer>> buffers;
+      objects.emplace_back();
       const auto body = [&] {
         const stator_method* method = nullptr;
         check(
             stator_module_find_method(module.get(), step.at("method").get_ref<const std::string&>().c_str(), &method));
-        const Value result = bound ? run_bound(step, runtime.get(), method, arena.get(), buffers)
-                                   : call(step, runtime.get(), method, arena.get());
+        Value result = bound ? run_bound(step, runtime.get(), method, arena.get(), objects, buffers)
+                             : call(step, runtime.get(), method, arena.get(), objects);
         if (!step.contains("error")) compare(result.get(), step.at("result"), "result");
         if (bound && !step.contains("error")) compare_outputs(arena.get(), step.at("result"));
+        if (stator_value_kind(result.get()) == STATOR_KIND_OBJECT) objects.back() = std::move(result);
       };
       try {
         if (step.contains("error")) {
@@ -404,8 +415,9 @@ class Table {
     }
   }
 
-  static Value call(const Json& step, stator_runtime* runtime, const stator_method* method, stator_arena* arena) {
-    const Value args = make_sequence(step.at("args"), nullptr);
+  static Value call(const Json& step, stator_runtime* runtime, const stator_method* method, stator_arena* arena,
+                    const Objects& objects) {
+    const Value args = make_sequence(step.at("args"), nullptr, objects);
     std::vector<std::pair<Json, Json>> pairs;
     if (step.contains("kwargs")) {
       for (const Json& pair : step.at("kwargs")) pairs.emplace_back(Json{{"str", pair.at(0)}}, pair.at(1));
@@ -416,7 +428,7 @@ class Table {
   }
 
   static Value run_bound(const Json& step, stator_runtime* runtime, const stator_method* method, stator_arena* arena,
-                         std::vector<std::optional<Buffer>>& buffers) {
+                         const Objects& objects, std::vector<std::optional<Buffer>>& buffers) {
     int32_t index = 0;
     for (const Json& argument : step.at("args")) {
       std::optional<Buffer>& buffer = buffers.emplace_back();
@@ -425,7 +437,7 @@ class Table {
         check(stator_runtime_bind(runtime, method, index, buffer->data(), buffer->dtype.code, STATOR_CPU,
                                   buffer->ndim(), buffer->shape.data(), buffer->strides.data()));
       } else {
-        check(stator_runtime_bind_value(runtime, method, index, make_value(argument).get()));
+        check(stator_runtime_bind_value(runtime, method, index, make_value(argument, objects).get()));
       }
       ++index;
     }
@@ -512,10 +524,10 @@ class Table {
 
   void compare(const stator_value* value, const Json& expected, const std::string& where) const {
     static const std::map<std::string, int32_t> kinds = {
-        {"none", STATOR_KIND_NONE},       {"bool", STATOR_KIND_BOOL},    {"int", STATOR_KIND_INT},
-        {"float", STATOR_KIND_FLOAT},     {"str", STATOR_KIND_STR},      {"tensor", STATOR_KIND_TENSOR},
-        {"list", STATOR_KIND_LIST},       {"tuple", STATOR_KIND_TUPLE},  {"dict", STATOR_KIND_DICT},
-        {"complex", STATOR_KIND_COMPLEX}, {"device", STATOR_KIND_DEVICE}};
+        {"none", STATOR_KIND_NONE},       {"bool", STATOR_KIND_BOOL},     {"int", STATOR_KIND_INT},
+        {"float", STATOR_KIND_FLOAT},     {"str", STATOR_KIND_STR},       {"tensor", STATOR_KIND_TENSOR},
+        {"list", STATOR_KIND_LIST},       {"tuple", STATOR_KIND_TUPLE},   {"dict", STATOR_KIND_DICT},
+        {"complex", STATOR_KIND_COMPLEX}, {"device", STATOR_KIND_DEVICE}, {"object", STATOR_KIND_OBJECT}};
     const std::string& kind = expected.begin().key();
     const Json& wanted = expected.begin().value();
     if (const int32_t got = stator_value_kind(value); got != kinds.at(kind)) {
@@ -533,7 +545,7 @@ class Table {
       compare_tensor(data, dtype, ndim, shape, strides, wanted, where);
     } else if (kind == "list" || kind == "tuple" || kind == "dict") {
       compare_items(value, expected, where);
-    } else if (kind != "none") {
+    } else if (kind != "none" && kind != "object") {
       compare_scalar(value, kind, wanted, where);
     }
   }

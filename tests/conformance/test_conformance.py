@@ -47,8 +47,11 @@ def tensor(given: Json) -> torch.Tensor:
     return laid_out
 
 
-def decode(given: Json, numpy: bool) -> Any:
+def decode(given: Json, numpy: bool, results: list[Any] | None = None) -> Any:
     kind, inside = next(iter(given.items()))
+    if kind == "result":
+        assert results
+        return results[inside]
     if kind == "tensor":
         made = tensor(inside)
         return made.numpy() if numpy and inside["dtype"] in NUMPY else made
@@ -116,6 +119,8 @@ def compare(got: Any, wanted: Json, where: str = "result") -> None:
         assert isinstance(got, complex), where
         assert close(got.real, float(inside[0])), where
         assert close(got.imag, float(inside[1])), where
+    elif kind == "object":
+        assert isinstance(got, stator.Opaque), where
     elif kind == "device":
         assert isinstance(got, stator.Device), where
         assert got == inside, where
@@ -132,6 +137,12 @@ def check_error(error: stator.Error, wanted: Json) -> None:
             assert text in getattr(error, part), f"{part} of {error.code_name}: {getattr(error, part)!r}"
 
 
+def keep_object(results: list[Any], result: Any) -> None:
+    """For later steps. Nothing else may be kept: tensors would hold the arena."""
+    if isinstance(result, stator.Opaque):
+        results[-1] = result
+
+
 def load(case: Json) -> stator.Module:
     return stator.load(MODELS / case["model"], **case.get("options", {}))
 
@@ -145,22 +156,29 @@ def test_call(case: Json, numpy: bool) -> None:
         check_error(raised.value, case["error"])
         return
     with load(case) as module, module.runtime() as runtime, module.arena() as arena:
+        results: list[Any] = []
         for step in case["steps"]:
-            args = [decode(value, numpy) for value in step["args"]]
+            args = [decode(value, numpy, results) for value in step["args"]]
+            results.append(None)
             kwargs = {name: decode(value, numpy) for name, value in step.get("kwargs", [])}
             if "error" in step:
                 with pytest.raises(stator.Error) as raised:
                     runtime.method(step["method"]).call_into(arena, *args, **kwargs)
                 check_error(raised.value, step["error"])
             else:
-                compare(runtime.method(step["method"]).call_into(arena, *args, **kwargs), step["result"])
+                result = runtime.method(step["method"]).call_into(arena, *args, **kwargs)
+                compare(result, step["result"])
+                keep_object(results, result)
+                del result
 
 
 @pytest.mark.parametrize("case", BINDABLE)
 def test_bound(case: Json) -> None:
     with load(case) as module, module.runtime() as runtime, module.arena() as arena:
+        results: list[Any] = []
         for step in case["steps"]:
-            args = [decode(value, True) for value in step["args"]]
+            args = [decode(value, True, results) for value in step["args"]]
+            results.append(None)
             if "error" in step:
                 with pytest.raises(stator.Error) as raised:
                     method = runtime.method(step["method"])
@@ -171,7 +189,10 @@ def test_bound(case: Json) -> None:
                 method = runtime.method(step["method"])
                 method.bind(*args)
                 method.run(arena)
-                compare(arena.result(), step["result"])
+                result = arena.result()
+                compare(result, step["result"])
+                keep_object(results, result)
+                del result
                 for index, after in step.get("written", []):
                     np.testing.assert_allclose(args[index], tensor(after["tensor"]).numpy(), rtol=1.3e-6)
             runtime.unbind()

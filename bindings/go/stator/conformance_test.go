@@ -58,6 +58,8 @@ type tableValue struct {
 	Complex []num
 	Str     *string
 	Device  *string
+	Object  bool
+	Result  *int // as an argument: the object that an earlier step gave
 	Tensor  *tableTensor
 	List    *[]tableValue
 	Tuple   *[]tableValue
@@ -156,9 +158,15 @@ func (table *table) run(t *testing.T, c tableCase) {
 			arena, err := module.NewArena()
 			ok(t, err)
 			defer arena.Close()
+			objects := make([]any, len(c.Steps)) // what steps gave, if it was an object
 			for i, step := range c.Steps {
-				if err := table.step(module, rt, arena, step, way, name == "bind"); err != nil {
+				if err := table.step(module, rt, arena, step, objects, i, way, name == "bind"); err != nil {
 					t.Errorf("step %d: %v", i, err)
+				}
+			}
+			for _, object := range objects {
+				if object, is := object.(*stator.Object); is {
+					ok(t, object.Close())
 				}
 			}
 		})
@@ -192,10 +200,14 @@ func bindWay(rt *stator.Runtime, method *stator.Method, args []any, _ map[string
 	return arena.Result()
 }
 
-func (table *table) step(module *stator.Module, rt *stator.Runtime, arena *stator.Arena, step tableStep, way way, bound bool) error {
+func (table *table) step(module *stator.Module, rt *stator.Runtime, arena *stator.Arena, step tableStep, objects []any, place int, way way, bound bool) error {
 	var args []any
 	for _, arg := range step.Args {
-		args = append(args, arg.value())
+		if arg.Result != nil {
+			args = append(args, objects[*arg.Result])
+		} else {
+			args = append(args, arg.value())
+		}
 	}
 	kwargs := map[string]any{}
 	for _, pair := range step.Kwargs {
@@ -214,6 +226,9 @@ func (table *table) step(module *stator.Module, rt *stator.Runtime, arena *stato
 	}
 	if err := table.compare(result, *step.Result, "result"); err != nil {
 		return err
+	}
+	if step.Result.Object {
+		objects[place] = result
 	}
 	for _, pair := range step.Written {
 		if !bound {
@@ -438,7 +453,10 @@ func (table *table) compare(got any, want tableValue, place string) error {
 	if got, is := got.(float64); is && want.Float != nil && table.close(got, want.Float.float(), "float64") {
 		return nil
 	}
-	if want.Float == nil && want.Complex == nil && want.Tensor == nil && want.List == nil && want.Tuple == nil && want.Dict == nil && got == want.value() {
+	if _, is := got.(*stator.Object); is && want.Object {
+		return nil
+	}
+	if !want.Object && want.Float == nil && want.Complex == nil && want.Tensor == nil && want.List == nil && want.Tuple == nil && want.Dict == nil && got == want.value() {
 		return nil
 	}
 	return fmt.Errorf("%s: got %T %v, want %+v", place, got, got, want.value())

@@ -85,13 +85,15 @@ class ConformanceTest {
         StatorRuntime runtime = module.createRuntime();
         StatorArena arena = module.createArena()) {
       int place = 0;
+      List<Object> objects = new ArrayList<>(); // what steps gave, if it was an object
       for (JsonObject step : objects(test.get("steps")).toList()) {
         String where = "step " + place++;
+        objects.add(null);
         Executable body = () -> {
           if (bound) {
-            runBound(step, module, runtime, arena, where);
+            runBound(step, module, runtime, arena, objects, where);
           } else {
-            call(step, module, runtime, arena, where);
+            call(step, module, runtime, arena, objects, where);
           }
         };
         if (step.has("error")) {
@@ -105,6 +107,21 @@ class ConformanceTest {
         }
         runtime.unbind();
       }
+      Stator.closeAll(objects);
+    }
+  }
+
+  /** The argument; an object of an earlier step stays the case's. */
+  private static Object argument(JsonObject json, List<Object> objects) {
+    return json.has("result") ? objects.get(json.get("result").getAsInt()) : value(json);
+  }
+
+  /** Closes what a step gave or took, but keeps an object for later steps. */
+  private static void done(Object value, List<Object> objects) {
+    if (!(value instanceof StatorObject)) {
+      Stator.closeAll(value);
+    } else if (!objects.contains(value)) {
+      objects.set(objects.size() - 1, value);
     }
   }
 
@@ -117,8 +134,10 @@ class ConformanceTest {
   }
 
   private static void call(
-      JsonObject step, StatorModule module, StatorRuntime runtime, StatorArena arena, String where) {
-    List<Object> args = values(step.get("args"));
+      JsonObject step, StatorModule module, StatorRuntime runtime, StatorArena arena, List<Object> objects,
+      String where) {
+    List<Object> args = new ArrayList<>();
+    objects(step.get("args")).forEach(argument -> args.add(argument(argument, objects)));
     Map<String, Object> kwargs = new LinkedHashMap<>();
     if (step.has("kwargs")) {
       for (JsonElement pair : step.getAsJsonArray("kwargs")) {
@@ -133,14 +152,15 @@ class ConformanceTest {
         compare(result, step.getAsJsonObject("result"), where + ": result");
       }
     } finally {
-      Stator.closeAll(result);
-      Stator.closeAll(args);
+      done(result, objects);
+      args.forEach(argument -> done(argument, objects));
       Stator.closeAll(kwargs);
     }
   }
 
   private static void runBound(
-      JsonObject step, StatorModule module, StatorRuntime runtime, StatorArena arena, String where) {
+      JsonObject step, StatorModule module, StatorRuntime runtime, StatorArena arena, List<Object> objects,
+      String where) {
     StatorMethod method = module.method(text(step, "method"));
     List<ByteBuffer> buffers = new ArrayList<>();
     for (JsonObject argument : objects(step.get("args")).toList()) {
@@ -151,11 +171,11 @@ class ConformanceTest {
         runtime.bind(method, index, buffers.get(index), dtype(tensor), shape(tensor), strides(tensor));
       } else {
         buffers.add(null);
-        Object value = value(argument);
+        Object value = argument(argument, objects);
         try {
           runtime.bindValue(method, index, value);
         } finally {
-          Stator.closeAll(value);
+          done(value, objects);
         }
       }
     }
@@ -166,7 +186,7 @@ class ConformanceTest {
         compare(result, step.getAsJsonObject("result"), where + ": result");
       }
     } finally {
-      Stator.closeAll(result);
+      done(result, objects);
     }
     if (step.has("result")) {
       List<JsonObject> tensors = new ArrayList<>();
@@ -349,6 +369,7 @@ class ConformanceTest {
         assertClose(complex(wanted).imaginary(), number.imaginary(), "float64", where + ": imaginary part");
       }
       case "str" -> assertEquals(wanted.getAsString(), got, where);
+      case "object" -> assertInstanceOf(StatorObject.class, got, where);
       case "device" -> assertEquals(new StatorDevice(wanted.getAsString()), got, where);
       case "tensor" -> compareTensor(assertInstanceOf(StatorTensor.class, got, where), wanted.getAsJsonObject(), where);
       case "list", "tuple" -> {

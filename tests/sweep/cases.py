@@ -33,6 +33,10 @@ SAMPLES = {
     torch.complex64: 4,
     torch.uint8: 2,
     torch.int32: 2,
+    torch.int8: 1,
+    torch.int16: 1,
+    torch.complex128: 1,
+    torch.complex32: 1,
 }
 
 Call = Callable[..., Any]
@@ -267,14 +271,21 @@ def _short(error: Exception) -> str:
 
 
 def copied(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor of the same values and strides in memory of its own. What lies around it there stays behind: it has no part in a call."""
+    """A tensor of the same values and strides in memory of its own. Lazy bits are resolved; what lies around it stays behind."""
     if not is_plain(tensor):
         return tensor.clone()
-    tensor = tensor.detach().resolve_conj().resolve_neg()
+    conjugate, negative = tensor.is_conj(), tensor.is_neg()
+    tensor = tensor.detach().conj() if conjugate else tensor.detach()
+    tensor = torch._neg_view(tensor) if negative else tensor
     elements = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)) if tensor.numel() else 0
     first, size = tensor.storage_offset(), tensor.element_size()
     storage = tensor.untyped_storage()[first * size : (first + elements) * size].clone()
-    return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, tensor.shape, tensor.stride())
+    memory = torch.empty(0, dtype=tensor.dtype).set_(storage, 0, (elements,), (1,))
+    if conjugate:
+        memory.conj_physical_()
+    if negative:
+        memory.neg_()
+    return memory.as_strided(tensor.shape, tensor.stride())
 
 
 def with_other_values(tensor: torch.Tensor) -> torch.Tensor:

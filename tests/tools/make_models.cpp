@@ -3,6 +3,7 @@
 // Each is TorchScript source with weights from a formula, so that every machine and every language sees the same numbers.
 // What they are for: tests/conformance/README.md.
 
+#include <torch/library.h>
 #include <torch/script.h>
 
 #include <torch/csrc/jit/frontend/ir_emitter.h>
@@ -15,11 +16,19 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+// Operators of tests/operators and tests/capi/operators.c: to write a model that calls one, its schema is enough.
+TORCH_LIBRARY(stator_library, m) { m.def("outer(Tensor x, Tensor y, int power=1) -> Tensor"); }
+TORCH_LIBRARY(stator_test, m) {
+  m.def("swish(Tensor x, float beta=1.0) -> Tensor");
+  m.def("pick(Tensor[] xs, Tensor? bias, int k, bool negate, str name) -> (Tensor, Tensor)");
+}
 
 namespace {
 
@@ -55,16 +64,23 @@ class Names final : public jit::Resolver {
                                                   const jit::SourceRange& location) override {
     if (name == "ValueError" || name == "RuntimeError") return std::make_shared<RaisedClass>(name);
     if (name == "Point") return std::make_shared<jit::NamedTupleConstructor>(point_);
+    if (auto type = classes_.find(name); type != classes_.end()) return std::make_shared<jit::ClassValue>(type->second);
+    if (name == "fork") return jit::SpecialFormValue::create(c10::prim::fork);
+    if (name == "stator_library" || name == "stator_test") return std::make_shared<jit::BuiltinModule>(name);
     return jit::nativeResolver()->resolveValue(name, method, location);
   }
 
   c10::TypePtr resolveType(const std::string& name, const jit::SourceRange& location) override {
     if (name == "Point") return point_;
+    if (auto type = classes_.find(name); type != classes_.end()) return type->second;
     return jit::nativeResolver()->resolveType(name, location);
   }
 
+  void add(const std::string& name, c10::ClassTypePtr type) { classes_[name] = std::move(type); }
+
  private:
   c10::TupleTypePtr point_;
+  std::map<std::string, c10::ClassTypePtr> classes_;
 };
 
 // Numbers in [-scale, scale) that look random and are the same everywhere.
@@ -96,20 +112,39 @@ class Model {
     module_.register_attribute(name, type, std::move(value));
     return *this;
   }
+  // A class that the model's methods may use.
+  Model& object(const std::string& name, const std::vector<std::pair<std::string, c10::TypePtr>>& attributes,
+                const std::string& methods) {
+    const auto unit = module_._ivalue()->compilation_unit();
+    const auto type = c10::ClassType::create(c10::QualifiedName("__torch__." + name), unit);
+    for (const auto& [attribute, kind] : attributes) type->addAttribute(attribute, kind);
+    unit->register_type(type);
+    names_->add(name, type);
+    const jit::SimpleSelf self(type);
+    unit->define(type->name(), methods, names_, &self);
+    return *this;
+  }
   void save(const std::filesystem::path& path, const std::string& source) {
-    module_.define(source, std::make_shared<Names>());
+    module_.define(source, names_);
     module_.save(path.string());
     std::cout << path.filename().string() << '\n';
   }
 
  private:
   jit::Module module_;
+  std::shared_ptr<Names> names_ = std::make_shared<Names>();
 };
 
 void save_plain_models(const std::filesystem::path& folder) {
   Model("AddMul").save(folder / "add_mul.pt", R"(
 def forward(self, x: Tensor, y: Tensor) -> Tensor:
     return torch.sigmoid(x * y + x)
+)");
+  Model("TanhLoop").save(folder / "tanh_loop.pt", R"(
+def forward(self, x: Tensor, y: Tensor) -> Tensor:
+    for i in range(100):
+        x = torch.tanh(x * y)
+    return x
 )");
   Model("Linear")
       .parameter("weight", formula({4, 8}, 1, 1.0))
@@ -186,6 +221,36 @@ def forward(self, x: Tensor, n: int) -> Tensor:
         raise ValueError("n must be positive, got {}".format(n))
     return x * n
 )");
+  Model("Prints").save(folder / "prints.pt", R"(
+def forward(self, x: Tensor) -> Tensor:
+    print("items:", x.size(0))
+    return x * 2
+)");
+}
+
+// `work` takes as long as `n` says, and raises where that is negative.
+void save_forks(const std::filesystem::path& folder) {
+  Model("Forks").attribute("calls", c10::IntType::get(), 0).save(folder / "forks.pt", R"(
+def work(self, x: Tensor, n: int) -> Tensor:
+    if n < 0:
+        raise ValueError("n must not be negative, got {}".format(n))
+    for i in range(n):
+        x = torch.tanh(torch.mm(x, x))
+    return x
+
+def forward(self, x: Tensor, n: int) -> Tuple[Tensor, List[Tensor]]:
+    futures = [fork(self.work, x, n), fork(self.work, x * 2, n), fork(self.work, x * 3, n)]
+    results = [torch.wait(future) for future in futures]
+    return results[0] + results[1] + results[2], results
+
+def count(self, x: Tensor) -> int:
+    future = fork(self.add_call)
+    return torch.wait(future)
+
+def add_call(self) -> int:
+    self.calls += 1
+    return self.calls
+)");
 }
 
 void save_types(const std::filesystem::path& folder) {
@@ -221,6 +286,117 @@ def forward(self, tensors: List[Tensor], named: Dict[str, Tensor], pair: Tuple[T
   Model("Named").save(folder / "named.pt", R"(
 def forward(self, a: Tensor, b: Tensor) -> Point:
     return Point(a + b, a - b)
+)");
+}
+
+// What crosses the boundary, in and out: tests/conformance/make_cases.py, types().
+void save_more_types(const std::filesystem::path& folder) {
+  Model("Pass").save(folder / "pass.pt", R"(
+def forward(self, x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    return x, x.clone(memory_format=0), x.unsqueeze(0)
+def dense(self, x: Tensor) -> Tensor:
+    return x.contiguous()
+def channels_last(self, x: Tensor) -> Tensor:
+    return x.contiguous(memory_format=2) * 2
+)");
+  Model("Complex").save(folder / "complex.pt", R"(
+def forward(self, x: Tensor, z: complex) -> Tuple[Tensor, Tensor, Tensor, Tensor, complex]:
+    return x * z, torch.conj(x), torch.real(x), torch.imag(x), z * 2
+)");
+  Model("Scalars").save(folder / "scalars.pt", R"(
+def forward(self, i: int, f: float, b: bool, c: complex) -> Tuple[int, float, bool, complex]:
+    return i, f, b, c
+)");
+  Model("Optionals").save(folder / "optionals.pt", R"(
+def forward(self, i: Optional[int], f: Optional[float], s: Optional[str], l: Optional[List[Optional[Tensor]]], t: Optional[Tuple[int, bool]]) -> Tuple[Optional[int], Optional[float], Optional[str], Optional[List[Optional[Tensor]]], Optional[Tuple[int, bool]]]:
+    return i, f, s, l, t
+)");
+  Model("Lists").save(folder / "lists.pt", R"(
+def forward(self, i: List[int], f: List[float], b: List[bool], s: List[str], c: List[complex], t: List[Tensor], n: List[List[int]]) -> Tuple[List[int], List[float], List[bool], List[str], List[complex], List[Tensor], List[List[int]]]:
+    i.append(len(f))
+    f.append(0.5)
+    b.append(True)
+    s.append("end")
+    t.append(torch.ones([2]))
+    n.append(i)
+    return i, f, b, s, c, t, n
+)");
+  Model("Dicts").save(folder / "dicts.pt", R"(
+def forward(self, s: Dict[str, Tensor], i: Dict[int, str], f: Dict[float, List[int]], b: Dict[bool, Dict[str, int]]) -> Tuple[Dict[str, Tensor], Dict[int, str], Dict[float, List[int]], Dict[bool, Dict[str, int]]]:
+    s["one"] = torch.ones([2])
+    i[-1] = "last"
+    f[0.25] = [1, 2]
+    b[True] = {"n": len(i)}
+    return s, i, f, b
+)");
+  Model("NestedTuples").save(folder / "nested_tuples.pt", R"(
+def forward(self, t: Tuple[int, Tuple[str, List[Tuple[float, Tensor]]]]) -> Tuple[Tuple[str, int], List[Tuple[Tensor, float]]]:
+    pairs: List[Tuple[Tensor, float]] = []
+    for f, x in t[1][1]:
+        pairs.append((x * f, f))
+    return (t[1][0], t[0]), pairs
+)");
+  Model("Objects")
+      .object("Tally", {{"total", c10::TensorType::get()}, {"count", c10::IntType::get()}}, R"(
+def __init__(self, total: Tensor, count: int) -> None:
+    self.total = total
+    self.count = count
+def add(self, x: Tensor) -> Tally:
+    return Tally(self.total + x, self.count + 1)
+)")
+      .save(folder / "objects.pt", R"(
+def forward(self, x: Tensor) -> Tally:
+    return Tally(x * 2, 1)
+def add(self, tally: Tally, x: Tensor) -> Tally:
+    return tally.add(x)
+def read(self, tally: Tally) -> Tuple[Tensor, int, List[Tally]]:
+    return tally.total * 1, tally.count, [tally, Tally(tally.total, 0)]
+)");
+  Model("ManyDefaults").save(folder / "many_defaults.pt", R"(
+def forward(self, x: Tensor, n: int = 3, f: float = 0.5, s: str = "text", flag: bool = True, o: Optional[Tensor] = None) -> Tuple[Tensor, int, float, str, bool, Optional[Tensor]]:
+    return x * f, n, f, s, flag, o
+)");
+  Model("AnyOf").save(folder / "any_of.pt", R"(
+def forward(self, x: Union[int, str, List[float]]) -> str:
+    if isinstance(x, int):
+        return "int"
+    if isinstance(x, str):
+        return "str"
+    return "list"
+)");
+  Model("Casts").save(folder / "casts.pt", R"(
+def forward(self, x: Tensor, dtype: int) -> Tuple[Tensor, int, int]:
+    return x.to(dtype), x.dtype, x.layout
+def place(self, x: Tensor, device: Device) -> Tuple[Tensor, Device]:
+    return x.to(device) + 1, x.device
+)");
+  Model("Quantized").save(folder / "quantized.pt", R"(
+def forward(self, x: Tensor) -> Tensor:
+    q = torch.quantize_per_tensor(x, 0.125, 10, 13)
+    return torch.dequantize(q.reshape([-1])) * 2
+def leak(self, x: Tensor) -> Tensor:
+    return torch.quantize_per_tensor(x, 0.125, 10, 13)
+)");
+  Model("Sparse").save(folder / "sparse.pt", R"(
+def forward(self, x: Tensor) -> Tensor:
+    s = x.to_sparse()
+    return (s + s).to_dense() * 2
+def leak(self, x: Tensor) -> List[Tensor]:
+    return [x, x.to_sparse()]
+)");
+}
+
+// Models that call operators which LibTorch does not bring.
+void save_operators(const std::filesystem::path& folder) {
+  Model("OperatorsLibrary").save(folder / "operators_library.pt", R"(
+def forward(self, x: Tensor, y: Tensor) -> Tensor:
+    return stator_library.outer(x * 2, y, 2).reshape([-1])
+)");
+  Model("Operators").save(folder / "operators.pt", R"(
+def forward(self, x: Tensor) -> Tensor:
+    return stator_test.swish(x * 2, 0.5) + stator_test.swish(x)
+def pick(self, x: Tensor, y: Tensor, bias: Optional[Tensor], k: int) -> Tuple[Tensor, Tensor]:
+    return stator_test.pick([x, y], bias, k, True, "name")
 )");
 }
 
@@ -379,7 +555,10 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(folder);
     save_plain_models(folder);
     save_control_flow(folder);
+    save_forks(folder);
     save_types(folder);
+    save_more_types(folder);
+    save_operators(folder);
     save_state_and_aliases(folder);
     save_defects(folder);
     write_broken_files(folder);

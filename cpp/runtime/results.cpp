@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "graph/error.h"
+#include "values/deep_copy.h"
 
 namespace stator {
 namespace {
@@ -22,6 +23,18 @@ bool is_planned_output(const at::Tensor& tensor, const ArenaContents& arena) {
   };
   return std::any_of(arena.buffers.begin(), arena.buffers.end(), holds) ||
          std::any_of(arena.lent.begin(), arena.lent.end(), [&](const PlannedBuffer* buffer) { return holds(*buffer); });
+}
+
+std::string kind_of_memory(const at::Tensor& tensor) {
+  std::ostringstream out;
+  if (tensor.is_quantized()) {
+    out << "quantized (" << tensor.scalar_type() << ")";
+  } else if (!tensor.device().is_cpu()) {
+    out << "on " << tensor.device();
+  } else {
+    out << "not strided (" << tensor.layout() << ")";
+  }
+  return out.str();
 }
 
 class Keeper {
@@ -63,6 +76,8 @@ class Keeper {
       for (const auto& pair : dict) out.insert(pair.key(), keep(pair.value()));
       return out;
     }
+    // State may hold the object, and the workspace its tensors. What C++ made cannot be copied, and has no tensors that we know of.
+    if (value.isObject() && !value.isCustomClass()) return deep_copy(value);
     return value;
   }
 
@@ -91,10 +106,10 @@ class Keeper {
 
   at::Tensor own(const at::Tensor& tensor) {
     if (tensor.layout() != at::kStrided || tensor.is_quantized() || !tensor.device().is_cpu()) {
-      throw Error(ErrorCode::kUnsupported,
-                  std::string("the method returns a tensor that is ") +
-                      (tensor.is_quantized() ? "quantized" : "not strided") +
-                      "; only strided tensors can leave a model, convert it with to_dense() or dequantize()");
+      throw Error(
+          ErrorCode::kUnsupported,
+          "the method returns a tensor that is " + kind_of_memory(tensor) +
+              "; only strided tensors on the CPU can leave a model, convert it with to_dense() or dequantize()");
     }
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     bool lazy = tensor.is_conj() || tensor.is_neg();
@@ -103,7 +118,7 @@ class Keeper {
                        tensor.use_count() == references_[impl] + (is_planned_output(tensor, arena_) ? 1 : 0) &&
                        tensor.storage().use_count() == sharers_[storage];
     bool first = taken_.insert(storage).second;
-    if (only_result && first && !lazy && !in_workspace(storage->data())) return tensor;
+    if (only_result && first && !lazy && !workspace_.holds(storage->data())) return tensor;
     at::Tensor copy = at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
     if (!lazy && at::has_internal_overlap(tensor) != at::MemOverlap::No) {
       // Elements share memory (expand, unfold), so they cannot be written one by one: the bytes that the tensor spans are copied.
@@ -112,11 +127,6 @@ class Keeper {
       copy.copy_(tensor);
     }
     return copy;
-  }
-
-  bool in_workspace(const void* data) const {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    return bytes >= workspace_.data() && bytes < workspace_.data() + workspace_.bytes();
   }
 
   const MemoryBlock& workspace_;

@@ -149,6 +149,14 @@ void Aliases::visit(const Node& node) {
       }
       return;
     }
+    case Opcode::kFork: {
+      const Block& body = *node.blocks[0];
+      for (size_t i = 0; i < node.inputs.size(); ++i) flow(node.input(i), body.params[i]);
+      visit(body);
+      merge(points_to_[node.output()->id], {locate(node.output(), Location::Kind::kFresh)});
+      store(points_to_[body.results[0]->id], node.output());
+      return;
+    }
     case Opcode::kListConstruct:
     case Opcode::kTupleConstruct:
     case Opcode::kDictConstruct:
@@ -161,6 +169,7 @@ void Aliases::visit(const Node& node) {
     case Opcode::kTupleUnpack:
     case Opcode::kTupleIndex:
     case Opcode::kGetAttr:
+    case Opcode::kWait:
       for (const Value* output : node.outputs) load(node.input(), output);
       return;
     case Opcode::kSetAttr:
@@ -199,6 +208,7 @@ void Aliases::visit(const Node& node) {
 
 // The schema's annotations say what a result shares with the arguments, what is written, and (after "->") where an argument is put.
 void Aliases::visit_operator(const Node& node) {
+  if (is_opaque(*node.op)) return visit_opaque(node);
   const auto& arguments = node.op->schema.arguments();
   const auto& returns = node.op->schema.returns();
 
@@ -301,7 +311,7 @@ void Aliases::visit_operator(const Node& node) {
   }
 }
 
-// A method of an object that is only known at run time: anything it can reach may be written, kept and returned.
+// A method of an object that is only known at run time, or an operator without a word: anything it can reach may be written, kept and returned.
 void Aliases::visit_opaque(const Node& node) {
   LocationSet everything;
   for (const Value* input : node.inputs) unite(everything, reach(input));

@@ -17,6 +17,7 @@ enum class ErrorCode : int {
   kShapeMismatch = 106,
   kDtypeMismatch = 107,
   kTypeMismatch = 108,
+  kCancelled = 109,
   kIo = 200,
   kBadModel = 201,
   kUnsupported = 202,
@@ -33,6 +34,7 @@ struct ErrorPlace {
   std::string node = {};      // number of the node in the plan
   std::string source = {};    // model.py:41 "torch.bmm(a, b)"
   std::string argument = {};  // input "x" (argument 1)
+  std::string raised = {};    // type of the exception that the model raised: "ValueError"
 };
 
 class Error : public std::exception {

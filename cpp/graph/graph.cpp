@@ -9,7 +9,7 @@
 namespace stator {
 namespace {
 
-constexpr std::array<std::pair<Opcode, const char*>, 20> kOpcodeNames{{
+constexpr std::array<std::pair<Opcode, const char*>, 22> kOpcodeNames{{
     {Opcode::kConstant, "prim::Constant"},
     {Opcode::kIf, "prim::If"},
     {Opcode::kLoop, "prim::Loop"},
@@ -30,6 +30,8 @@ constexpr std::array<std::pair<Opcode, const char*>, 20> kOpcodeNames{{
     {Opcode::kIsInstance, "prim::isinstance"},
     {Opcode::kVarCat, "prim::VarCat"},
     {Opcode::kVarStack, "prim::VarStack"},
+    {Opcode::kFork, "prim::fork"},
+    {Opcode::kWait, "aten::wait"},
 }};
 
 }  // namespace

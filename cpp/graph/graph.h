@@ -1,7 +1,7 @@
 // A small SSA graph: blocks of nodes, values with types. Both front ends produce it, passes rewrite it, plans are made from it.
 //
 // A Graph owns all its blocks, nodes and values; pointers to them live as long as it does. Order within a block is execution order.
-// Structured control flow only: If has two blocks, Loop one (see Opcode).
+// Structured control flow only: If has two blocks, Loop and Fork one (see Opcode).
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -54,6 +54,8 @@ enum class Opcode : uint8_t {
   kIsInstance,      // (value), node->types
   kVarCat,          // (tensor..., dim)
   kVarStack,        // (tensor..., dim)
+  kFork,  // (arguments...) -> (future) one block: a parameter per argument, one result; of what is outside it sees constants only
+  kWait,  // (future) -> (what the fork's block gave), or its exception
 };
 
 const char* opcode_name(Opcode opcode);                    // "prim::If"
@@ -99,7 +101,7 @@ struct Node {
 
 struct Block {
   Graph* graph = nullptr;
-  Node* owner = nullptr;  // the If or Loop; NULL for the root
+  Node* owner = nullptr;  // the If, Loop or Fork; NULL for the root
   std::vector<Value*> params;
   std::list<Node*> nodes;
   std::vector<Value*> results;
@@ -129,7 +131,7 @@ class Graph {
   void remove_inputs(Node* node);
   void add_result(Block* block, Value* value);
   void set_result(Block* block, size_t index, Value* value);
-  // For If outputs and Loop-carried values (all of them counted from 0, the loop's condition not among them).
+  // For If outputs, Loop-carried values (all of them counted from 0, the loop's condition not among them) and arguments of a Fork.
   void remove_result(Block* block, size_t index);
   void remove_param(Block* block, size_t index);
   void remove_output(Node* node, size_t index);

@@ -183,7 +183,8 @@ class Parser {
     std::string name = word();
     auto simple = kSimple.find(name);
     if (simple != kSimple.end()) return simple->second;
-    if (name != "List" && name != "Dict" && name != "Optional" && name != "Tuple" && name != "Union")
+    if (name != "List" && name != "Dict" && name != "Optional" && name != "Tuple" && name != "Union" &&
+        name != "Future")
       fail("unknown type '" + name + "'");
     expect("[");
     std::vector<c10::TypePtr> inner;
@@ -193,6 +194,7 @@ class Parser {
     if (inner.size() != (name == "Dict" ? 2 : 1)) fail("wrong number of types in " + name);
     if (name == "List") return c10::ListType::create(inner[0]);
     if (name == "Optional") return c10::OptionalType::create(inner[0]);
+    if (name == "Future") return c10::FutureType::create(inner[0]);
     return c10::DictType::create(inner[0], inner[1]);
   }
 

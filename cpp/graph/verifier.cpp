@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "graph/error.h"
 #include "graph/printer.h"
@@ -80,7 +81,7 @@ class Verifier {
     require(value->type != nullptr, "every value has a type");
     require(value->id >= 0 && value->id < graph_.value_count(), "values belong to the graph");
     require(!uses_[value->id].defined, "a value is defined once");
-    uses_[value->id] = {value, 0, true};
+    uses_[value->id] = {value, 0, true, defined_.size()};
     visible_[value->id] = true;
     defined_.push_back(value);
   }
@@ -90,6 +91,8 @@ class Verifier {
     if (value->id < 0 || value->id >= graph_.value_count() || !visible_[value->id] || uses_[value->id].value != value) {
       fail(reference(value) + " is used where it is not defined");
     }
+    require(uses_[value->id].place >= fork_start_ || constant_of(value),
+            "the block of a Fork sees nothing of what is outside but constants");
     ++uses_[value->id].count;
   }
 
@@ -124,10 +127,13 @@ class Verifier {
     shape(node);
     for (const Block* inner : node.blocks) {
       require(inner->owner == &node, "a block knows its node");
+      const size_t outer = std::exchange(fork_start_, node.opcode == Opcode::kFork ? defined_.size() : fork_start_);
       block(*inner);
+      fork_start_ = outer;
     }
     if (node.opcode == Opcode::kIf) check_if(node);
     if (node.opcode == Opcode::kLoop) check_loop(node);
+    if (node.opcode == Opcode::kFork) check_fork(node);
     for (const Value* output : node.outputs) define(output);
   }
 
@@ -199,8 +205,15 @@ class Verifier {
       case Opcode::kVarStack:
         counts(in >= 2, out == 1);
         break;
+      case Opcode::kFork:
+        counts(true, out == 1);
+        blocks = 1;
+        break;
+      case Opcode::kWait:
+        counts(in == 1, out == 1);
+        break;
     }
-    require(node.blocks.size() == blocks, "If has two blocks, Loop one, other nodes none");
+    require(node.blocks.size() == blocks, "If has two blocks, Loop and Fork one, other nodes none");
   }
 
   void check_if(const Node& node) const {
@@ -227,6 +240,14 @@ class Verifier {
       require_types(body.results[i + 1], body.params[i + 1], "the carried value");
       require_types(body.params[i + 1], node.output(i), "the carried value");
     }
+  }
+
+  void check_fork(const Node& node) const {
+    const Block& body = *node.blocks[0];
+    require(node.output()->type->kind() == c10::TypeKind::FutureType, "Fork gives a future");
+    require(body.params.size() == node.inputs.size(), "the block of Fork has one parameter per argument");
+    require(body.results.size() == 1, "the block of Fork has one result");
+    for (size_t i = 0; i < node.inputs.size(); ++i) require_types(node.input(i), body.params[i], "the argument");
   }
 
   // Each use that a value lists is real and listed once, and there are as many as were met.
@@ -256,6 +277,7 @@ class Verifier {
     const Value* value = nullptr;
     size_t count = 0;
     bool defined = false;
+    size_t place = 0;  // in defined_ while it is visible
   };
 
   const Graph& graph_;
@@ -265,6 +287,7 @@ class Verifier {
   std::unordered_set<const Node*> nodes_;
   std::unordered_set<const Block*> blocks_;
   const Node* node_ = nullptr;
+  size_t fork_start_ = 0;  // the innermost Fork around sees what is defined from here on
 };
 
 }  // namespace

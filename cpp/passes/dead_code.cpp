@@ -57,6 +57,8 @@ class Liveness {
         mark(node->input(0));
         mark(node->input(1));
         mark(node->blocks[0]->results[0]);
+      } else if (node->opcode == Opcode::kFork) {
+        mark(node->blocks[0]->results[0]);  // arguments when the block needs them
       } else {
         for (const Value* input : node->inputs) mark(input);
       }
@@ -84,7 +86,10 @@ class Liveness {
       } else if (node->opcode == Opcode::kLoop) {
         mark_carried(node, value->index);
       }
-    } else if (const Node* loop = value->block->owner) {
+    } else if (const Node* owner = value->block->owner; owner && owner->opcode == Opcode::kFork) {
+      mark(owner);
+      mark(owner->input(value->index));
+    } else if (const Node* loop = owner) {
       mark(loop);
       if (value->index > 0) mark_carried(loop, value->index - 1);
     }
@@ -120,6 +125,8 @@ class Sweep {
         sweep_if(node);
       } else if (node->opcode == Opcode::kLoop) {
         sweep_loop(node);
+      } else if (node->opcode == Opcode::kFork) {
+        sweep_fork(node);
       }
     }
   }
@@ -147,6 +154,17 @@ class Sweep {
     }
     sweep(*body);
     for (size_t i : dead_params) graph_.remove_param(body, i);  // last first, now that their users are gone
+  }
+
+  void sweep_fork(Node* node) {
+    Block* body = node->blocks[0];
+    sweep(*body);
+    for (size_t i = node->inputs.size(); i-- > 0;) {
+      if (liveness_.live(body->params[i])) continue;
+      graph_.remove_input(node, i);
+      graph_.remove_param(body, i);
+      changed_ = true;
+    }
   }
 
   Graph& graph_;

@@ -100,10 +100,6 @@ bool touches_handles(const Operator& op) {
   return any(op.schema.arguments()) || any(op.schema.returns());
 }
 
-bool is_opaque(const Operator& op) {
-  return op.schema.aliasAnalysis() == c10::AliasAnalysisKind::CONSERVATIVE && !in_namespace(op, "aten::");
-}
-
 void unite(LocationSet& into, const LocationSet& from) { into.insert(into.end(), from.begin(), from.end()); }
 
 }  // namespace
@@ -120,6 +116,7 @@ bool has_side_effects(const Node& node) {
     case Opcode::kStoreState:
     case Opcode::kRaise:
     case Opcode::kCallMethod:
+    case Opcode::kWait:  // it may raise what its task did
       return true;
     case Opcode::kOperator:
       break;

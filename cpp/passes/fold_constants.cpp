@@ -70,6 +70,8 @@ class Folder {
         next = fold_if(node, next);
       } else if (node->opcode == Opcode::kLoop) {
         fold_loop(node);
+      } else if (node->opcode == Opcode::kFork) {
+        fold_fork(node);
       } else if (node->opcode != Opcode::kConstant && is_pure(*node)) {
         fold_node(node);
       }
@@ -124,6 +126,16 @@ class Folder {
       if (param->uses.empty() && node->output(i)->uses.empty()) continue;
       graph_.replace_uses(param, start);
       graph_.replace_uses(node->output(i), start);
+      changed_ = true;
+    }
+    fold(*body);
+  }
+
+  void fold_fork(Node* node) {
+    Block* body = node->blocks[0];
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      if (!constant_of(node->input(i)) || body->params[i]->uses.empty()) continue;
+      graph_.replace_uses(body->params[i], node->input(i));
       changed_ = true;
     }
     fold(*body);

@@ -4,6 +4,8 @@
 #include "analysis/aliases.h"
 #include "analysis/lifetimes.h"
 #include "memory/storage_groups.h"
+#include "ops/fitting_threads.h"
+#include "plan/known_sizes.h"
 #include "plan/plan.h"
 
 namespace stator {
@@ -20,27 +22,65 @@ bool is_jump(InstructionKind kind) {
          kind == InstructionKind::kLoopStart || kind == InstructionKind::kLoopNext || kind == InstructionKind::kRaise;
 }
 
-// Lays the blocks of a graph out as instructions.
+// What is known of a whole graph, for its plan and those of its forks.
+struct Analysis {
+  explicit Analysis(const Graph& graph)
+      : graph(graph), aliases(graph), order(graph), lifetimes(graph, aliases, order), outside(find_outside()) {
+    for (const Value* output : graph.outputs()) add_reached(output, results);
+    std::sort(results.begin(), results.end());
+  }
+
+  const Graph& graph;
+  Aliases aliases;
+  FlatOrder order;
+  Lifetimes lifetimes;
+  LocationSet outside;  // what something outside the run, or another task of it, may hold on to
+  LocationSet results;
+
+ private:
+  void add_reached(const Value* value, LocationSet& to) const {
+    for (LocationId location : aliases.reach(value)) to.push_back(location);
+  }
+
+  // State, the caller's containers, constants; all that goes into a fork or comes out of it.
+  LocationSet find_outside() const {
+    LocationSet roots;
+    for (size_t i = 0; i < aliases.locations().size(); ++i) {
+      if (aliases.locations()[i].kind != Location::Kind::kFresh) roots.push_back(static_cast<LocationId>(i));
+    }
+    for (auto& [slot, value] : aliases.state_stores()) add_reached(value, roots);
+    for_each_node(graph.root(), [&](const Node* node) {
+      if (node->opcode != Opcode::kFork) return;
+      for (const Value* param : node->blocks[0]->params) add_reached(param, roots);
+      add_reached(node->output(), roots);
+    });
+    std::sort(roots.begin(), roots.end());
+    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    return aliases.reach(roots);
+  }
+};
+
+// Lays a block, the graph's root or a fork's, out as instructions.
 class Builder {
  public:
-  Builder(const Graph& graph, PlannerKind planner)
-      : graph_(graph), aliases_(graph), order_(graph), lifetimes_(graph, aliases_, order_), planner_(planner) {}
+  Builder(const Analysis& analysis, const Block& block, PlannerKind planner)
+      : analysis_(analysis), aliases_(analysis.aliases), block_(block), planner_(planner) {}
 
-  std::unique_ptr<Plan> build() {
-    plan_->graph = &graph_;
+  std::unique_ptr<Plan> build(std::string path = {}) {
+    plan_->graph = &analysis_.graph;
     plan_->planner = planner_;
-    collect_outside();
+    plan_->path = std::move(path);
     assign_constants();
     plan_->first_input = next_slot_;
-    plan_->input_count = static_cast<int32_t>(graph_.inputs().size());
-    for (const Value* input : graph_.inputs()) {
+    plan_->input_count = static_cast<int32_t>(block_.params.size());
+    for (const Value* input : block_.params) {
       slot_of_[input] = next_slot_++;
       LocationId location = aliases_.made_by(input);
       plan_->writes_input.push_back(location >= 0 && aliases_.locations()[location].written);
     }
-    emit_block(graph_.root(), 0);
-    for (const Value* output : graph_.outputs()) plan_->outputs.push_back(slot(output));
-    for (const Value* output : graph_.outputs()) collect_leaves(output, output->type);
+    emit_block(block_, 0);
+    for (const Value* output : block_.results) plan_->outputs.push_back(slot(output));
+    for (const Value* output : block_.results) collect_leaves(output, output->type);
     if (!plan_->fixed_structure) plan_->leaves.clear();
     finish_memory();
     finish_slots();
@@ -48,32 +88,23 @@ class Builder {
   }
 
  private:
-  // Locations that something outside the run may hold on to: state, the caller's containers, constants.
-  void collect_outside() {
-    LocationSet roots;
-    for (size_t i = 0; i < aliases_.locations().size(); ++i) {
-      if (aliases_.locations()[i].kind != Location::Kind::kFresh) roots.push_back(static_cast<LocationId>(i));
-    }
-    for (auto& [slot, value] : aliases_.state_stores()) {
-      for (LocationId location : aliases_.reach(value)) roots.push_back(location);
-    }
-    std::sort(roots.begin(), roots.end());
-    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
-    outside_ = aliases_.reach(roots);
-    LocationSet results;
-    for (const Value* output : graph_.outputs()) {
-      for (LocationId location : aliases_.reach(output)) results.push_back(location);
-    }
-    std::sort(results.begin(), results.end());
-    results_ = std::move(results);
+  // All that the block holds, and those of the graph that it uses.
+  void assign_constants() {
+    for_each_node(block_, [&](const Node* node) {
+      if (node->opcode == Opcode::kConstant) add_constant(node->output());
+      for (const Value* input : node->inputs) add_constant(input);
+      for (const Block* inner : node->blocks) {
+        for (const Value* result : inner->results) add_constant(result);
+      }
+    });
+    for (const Value* result : block_.results) add_constant(result);
   }
 
-  void assign_constants() {
-    for_each_node(graph_.root(), [&](const Node* node) {
-      if (node->opcode != Opcode::kConstant) return;
-      slot_of_[node->output()] = next_slot_++;
-      plan_->constants.push_back(node->constant);
-    });
+  void add_constant(const Value* value) {
+    const c10::IValue* constant = constant_of(value);
+    if (!constant || !slot_of_.try_emplace(value, next_slot_).second) return;
+    ++next_slot_;
+    plan_->constants.push_back(*constant);
   }
 
   int32_t slot(const Value* value) {
@@ -182,22 +213,31 @@ class Builder {
             static_cast<int32_t>(node.index);
         return;
       case Opcode::kStoreState:
-        return emit_store(node, depth);
+        emit(InstructionKind::kStoreState, slots(node.inputs), {}, add_node(node, {}, true, depth)).index =
+            static_cast<int32_t>(node.index);
+        return;
+      case Opcode::kFork:
+        return emit_fork(node, depth);
+      case Opcode::kWait:
+        plan_->has_tasks = true;
+        emit(InstructionKind::kWait, slots(node.inputs), slots(node.outputs), add_node(node, {}, true, depth));
+        return;
       default:
         return emit_call(node, depth);
     }
   }
 
-  void emit_store(const Node& node, int depth) {
-    Instruction& store = emit(InstructionKind::kStoreState, slots(node.inputs), {}, add_node(node, {}, true, depth));
-    store.index = static_cast<int32_t>(node.index);
-    for (LocationId location : aliases_.reach(node.input())) {
-      if (aliases_.locations()[location].kind == Location::Kind::kInput) store.target = 1;
-    }
+  void emit_fork(const Node& node, int depth) {
+    plan_->has_tasks = true;
+    int32_t number = add_node(node, {}, true, depth);
+    emit(InstructionKind::kFork, slots(node.inputs), slots(node.outputs), number).index =
+        static_cast<int32_t>(plan_->forks.size());
+    plan_->forks.push_back(
+        Builder(analysis_, *node.blocks[0], planner_).build(plan_->path + std::to_string(number) + "."));
   }
 
   void emit_call(const Node& node, int depth) {
-    Implementation implementation = choose_implementation(node);
+    Implementation implementation = with_fitting_threads(node, choose_implementation(node));
     auto run = implementation.run;
     const void* data = implementation.data.get();
     bool out_variant = implementation.kind == ImplKind::kOut;
@@ -206,20 +246,26 @@ class Builder {
     Instruction& instruction = emit(InstructionKind::kCall, slots(node.inputs), outputs, number);
     instruction.run = run;
     instruction.data = data;
-    if (!out_variant) return;
-    for (const Value* output : node.outputs) plan_output(output);
+    if (!out_variant || planner_ == PlannerKind::kNone) return;
+    const int32_t first_output = instruction.operands + instruction.input_count;
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      plan_output(node.output(i), first_output + static_cast<int32_t>(i));
   }
 
-  void plan_output(const Value* output) {
+  void plan_output(const Value* output, int32_t operand) {
     if (!output->is_tensor()) return;
     LocationId location = aliases_.made_by(output);
     if (location < 0 || aliases_.locations()[location].kind != Location::Kind::kFresh) return;
-    if (contains(outside_, location) || lifetimes_.carried(location)) return;
+    if (contains(analysis_.outside, location)) return;
+    if (analysis_.lifetimes.carried(location)) {
+      plan_->carried.push_back(operand);
+      return;
+    }
     PlannedTensor tensor;
     tensor.value = output;
     tensor.slot = slot(output);
-    tensor.place = contains(results_, location) ? Place::kArena : Place::kWorkspace;
-    tensor.lifetime = lifetimes_.of(location);
+    tensor.place = contains(analysis_.results, location) ? Place::kArena : Place::kWorkspace;
+    tensor.lifetime = analysis_.lifetimes.of(location);
     tensor.written = aliases_.locations()[location].written;
     planned_.emplace(output, static_cast<int32_t>(plan_->tensors.size()));
     plan_->tensors.push_back(tensor);
@@ -348,14 +394,11 @@ class Builder {
     }
   }
 
-  const Graph& graph_;
-  Aliases aliases_;
-  FlatOrder order_;
-  Lifetimes lifetimes_;
+  const Analysis& analysis_;
+  const Aliases& aliases_;
+  const Block& block_;
   PlannerKind planner_;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
-  LocationSet outside_;
-  LocationSet results_;
   std::unordered_map<const Value*, int32_t> slot_of_;
   std::unordered_map<const Value*, int32_t> planned_;  // index in plan_->tensors
   std::unordered_map<int32_t, bool> is_target_;        // instructions that a jump leads to
@@ -375,8 +418,17 @@ ArenaLayout Plan::layout(Place place, std::vector<int64_t>* capacities) const {
   return layout_groups(groups, bytes, capacities);
 }
 
+void Plan::forget_sizes() const {
+  for (size_t i = 0; i < tensors.size(); ++i) observed[i].store(0, std::memory_order_relaxed);
+  observed_version.fetch_add(1, std::memory_order_release);
+  for (const auto& fork : forks) fork->forget_sizes();
+}
+
 std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner) {
-  return Builder(graph, planner).build();
+  const Analysis analysis(graph);
+  auto plan = Builder(analysis, graph.root(), planner).build();
+  learn_sizes(*plan, analysis.aliases);
+  return plan;
 }
 
 }  // namespace stator

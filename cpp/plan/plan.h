@@ -28,8 +28,10 @@ enum class InstructionKind : uint8_t {
   kLoopNext,     // (trip count, condition) -> (i): i += 1; to target if there is another iteration
   kRaise,        // (message[, class name])
   kLoadState,    // -> (value), index
-  kStoreState,   // (value), index; with target 1 the value may be the caller's memory and is copied
+  kStoreState,   // (value), index
   kCallMethod,   // (receiver, args...) -> (results...), by the node's name
+  kFork,         // (arguments...) -> (future); index: in Plan::forks
+  kWait,         // (future) -> (value)
 };
 
 struct Instruction {
@@ -40,7 +42,7 @@ struct Instruction {
   int32_t input_count = 0;
   int32_t output_count = 0;
   int32_t target = 0;  // jumps
-  int32_t index = 0;   // kLoadState, kStoreState: slot of state; kBound: the bound call
+  int32_t index = 0;   // kLoadState, kStoreState: slot of state; kBound: the bound call; kFork: the forked plan
   int32_t drops = 0;   // in Plan::drops: slots to clear when the instruction is done
   int32_t drop_count = 0;
   int32_t node = -1;  // in Plan::nodes
@@ -56,8 +58,8 @@ struct PlanNode {
 
 enum class Place : uint8_t { kWorkspace, kArena };
 
-// Storage groups, or no sharing of memory.
-enum class PlannerKind : uint8_t { kStandard, kNaive };
+// Storage groups; a place of its own for every tensor; or nothing planned, all on the heap.
+enum class PlannerKind : uint8_t { kStandard, kNaive, kNone };
 
 // Memory for one tensor: where it lives and when.
 struct PlannedTensor {
@@ -86,13 +88,20 @@ struct Plan {
   bool fixed_structure = true;   // false: how many tensors the result holds depends on the run, `leaves` is empty
   std::vector<PlannedTensor> tensors;
   std::vector<int32_t> buffer_of_operand;  // parallel to operands: index into tensors, -1 if not planned
+  std::vector<int32_t> carried;            // operands: results that iterations of a loop make in turn, on the heap
   std::vector<int32_t> transient_slots;    // cleared after every run: all but constants and planned tensors
   std::vector<bool> writes_input;          // per input
+  std::vector<std::unique_ptr<Plan>>
+      forks;               // of the blocks of Forks: inputs are the arguments, the output is what wait gives
+  bool has_tasks = false;  // some instruction forks or waits
+  std::string path;        // before the numbers of its nodes in messages: "7." in the fork that is node 7
 
   // Largest size asked for, per planned tensor: grows only. The version counts the changes.
   std::unique_ptr<std::atomic<int64_t>[]> observed;
   mutable std::atomic<int64_t> observed_version{0};
 
+  // As if no run had been. Any thread, also while others run.
+  void forget_sizes() const;
   // Group sizes as observed so far, for one place.
   ArenaLayout layout(Place place, std::vector<int64_t>* capacities = nullptr) const;
 };

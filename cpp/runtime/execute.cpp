@@ -2,49 +2,15 @@
 
 #include <ATen/core/class_type.h>
 #include <ATen/core/function.h>
-#include <ATen/ops/empty_strided.h>
 #include <c10/util/SmallVector.h>
 
-#include "graph/dtype.h"
 #include "graph/error.h"
-#include "values/deep_copy.h"
+#include "runtime/failure.h"
+#include "runtime/forks.h"
+#include "runtime/run_memory.h"
 
 namespace stator {
 namespace {
-
-std::string describe(const c10::IValue& value) {
-  if (value.isTensor()) return describe_tensor(value.toTensor());
-  if (value.isString()) return "'" + value.toStringRef() + "'";
-  if (value.isList()) return "list of " + std::to_string(value.toListRef().size());
-  if (value.isNone() || value.isInt() || value.isDouble() || value.isBool()) {
-    std::ostringstream out;
-    out << value;
-    return out.str();
-  }
-  return value.tagKind();
-}
-
-ErrorPlace place_of(const Frame& frame, const Instruction& instruction) {
-  ErrorPlace place;
-  if (instruction.node < 0) return place;
-  const Node& node = *frame.plan().nodes[instruction.node].node;
-  place.op = node.opcode == Opcode::kOperator ? node.op->name : node.display_name();
-  place.node = std::to_string(instruction.node);
-  place.source = node.source.str();
-  return place;
-}
-
-// What LibTorch said, and what the operator was given.
-[[noreturn]] void fail(const Frame& frame, const Instruction& instruction, ErrorCode code, std::string message) {
-  ErrorPlace place = place_of(frame, instruction);
-  if (auto end = message.find("\nException raised from"); end != std::string::npos) message.resize(end);
-  std::string full = place.op + ": " + message + "; got (";
-  for (int32_t i = 0; i < instruction.input_count; ++i) {
-    if (i) full += ", ";
-    full += describe(*frame.operands(instruction)[i]);
-  }
-  throw Error(code, full + ")", std::move(place));
-}
 
 void move_slots(Frame& frame, const Instruction& instruction) {
   auto* const* operands = frame.operands(instruction);
@@ -58,10 +24,30 @@ void move_slots(Frame& frame, const Instruction& instruction) {
   for (int32_t i = 0; i < count; ++i) *operands[count + i] = std::move(values[i]);
 }
 
-[[noreturn]] void raise(const Frame& frame, const Instruction& instruction) {
-  const c10::IValue& message = *frame.operands(instruction)[0];
-  throw Error(ErrorCode::kModelError, message.isString() ? message.toStringRef() : describe(message),
-              place_of(frame, instruction));
+void fork(Frame& frame, const Instruction& instruction) {
+  auto* const* operands = frame.operands(instruction);
+  std::vector<c10::IValue> arguments;
+  arguments.reserve(instruction.input_count);
+  for (int32_t i = 0; i < instruction.input_count; ++i) arguments.push_back(*operands[i]);
+  const Plan& plan = frame.plan();
+  *operands[instruction.input_count] = frame.forks()->fork(*plan.forks[instruction.index], std::move(arguments),
+                                                           plan.nodes[instruction.node].node->output()->type);
+}
+
+// Tasks of one run share its state; a run without tasks has it to itself.
+std::unique_lock<std::mutex> lock_state(const Frame& frame) {
+  return frame.forks() ? frame.forks()->lock_state() : std::unique_lock<std::mutex>();
+}
+
+void load_state(Frame& frame, const State& state, const Instruction& instruction) {
+  auto lock = lock_state(frame);
+  *frame.operands(instruction)[0] = state.slots[instruction.index];
+}
+
+void store_state(Frame& frame, State& state, const Instruction& instruction) {
+  c10::IValue kept = *frame.operands(instruction)[0];
+  auto lock = lock_state(frame);
+  std::swap(state.slots[instruction.index], kept);
 }
 
 void call_method(Frame& frame, const Instruction& instruction) {
@@ -69,10 +55,31 @@ void call_method(Frame& frame, const Instruction& instruction) {
   auto* const* operands = frame.operands(instruction);
   auto object = operands[0]->toObject();
   torch::jit::Stack stack;
-  for (int32_t i = 0; i < instruction.input_count; ++i) stack.push_back(*operands[i]);
+  for (int32_t i = 0; i < instruction.input_count; ++i) {
+    stack.push_back(*operands[i]);
+    if (frame.forks()) frame.forks()->begin_all_in(stack.back());
+  }
   object->type()->getMethod(name).run(stack);
   if (instruction.output_count > 0)
     *operands[instruction.input_count] = stack.empty() ? c10::IValue() : std::move(stack.back());
+}
+
+// An exception goes through `with` as in the interpreter: what was entered and not left is left, innermost first. A block of `with` is a
+// stretch of instructions, so what stands open at `pc` is found by walking up to it.
+void leave_contexts(Frame& frame, int32_t pc) {
+  const Plan& plan = frame.plan();
+  std::vector<int32_t> open;
+  for (int32_t i = 0; i <= pc; ++i) {
+    if (plan.code[i].kind != InstructionKind::kCallMethod) continue;
+    const std::string& name = plan.nodes[plan.code[i].node].node->name;
+    if (name == "__enter__" && i < pc) open.push_back(i);
+    if (name == "__exit__" && !open.empty()) open.pop_back();
+  }
+  for (; !open.empty(); open.pop_back()) {
+    auto object = frame.operands(plan.code[open.back()])[0]->toObject();
+    torch::jit::Stack stack{object, c10::IValue(), c10::IValue(), c10::IValue()};
+    object->type()->getMethod("__exit__").run(stack);
+  }
 }
 
 bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
@@ -81,75 +88,116 @@ bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
   return i < operands[0]->toInt() && operands[1]->toBool();
 }
 
-}  // namespace
+// Whether a run tells how long its instructions take: the loop is compiled once for each, so that a run that does not tell pays nothing.
+struct Unwatched {
+  void done(int32_t, const Instruction&) const {}
+};
 
-void execute(Frame& frame, State& state, const std::vector<Instruction>& first_code, BoundFrame* bound) {
+// One reading of the clock an instruction: where one ends, the next begins.
+class Watched {
+ public:
+  explicit Watched(MethodProfile& profile) : profile_(profile), last_(ticks()) {}
+  void done(int32_t pc, const Instruction& instruction) {
+    const Ticks now = ticks();
+    profile_.executed(pc, instruction.kind == InstructionKind::kBound, last_, now - last_);
+    last_ = now;
+  }
+
+ private:
+  MethodProfile& profile_;
+  Ticks last_;
+};
+
+// Besides, what instructions return is counted.
+template <class Watch>
+class Counted {
+ public:
+  Counted(RunMemory& memory, Watch watch) : memory_(memory), watch_(watch) {}
+  void done(int32_t pc, const Instruction& instruction) {
+    watch_.done(pc, instruction);
+    memory_.executed(instruction);
+  }
+
+ private:
+  RunMemory& memory_;
+  Watch watch_;
+};
+
+template <class Watch>
+void execute(Frame& frame, State& state, const std::vector<Instruction>& first_code, BoundFrame* bound, Watch watch) {
   const Plan& plan = frame.plan();
   const Instruction* code = first_code.data();
   const auto end = static_cast<int32_t>(plan.code.size());
   int32_t pc = 0;
   try {
-    while (pc < end) {
-      const Instruction& instruction = code[pc];
-      switch (instruction.kind) {
-        case InstructionKind::kCall: {
-          auto* const* operands = frame.operands(instruction);
-          instruction.run(Call(operands, instruction.input_count, operands + instruction.input_count,
-                               frame.buffers(instruction) + instruction.input_count, instruction.data));
-          break;
+    try {
+      while (pc < end) {
+        const Instruction& instruction = code[pc];
+        int32_t next = pc + 1;
+        switch (instruction.kind) {
+          case InstructionKind::kCall: {
+            auto* const* operands = frame.operands(instruction);
+            instruction.run(Call(operands, instruction.input_count, operands + instruction.input_count,
+                                 frame.buffers(instruction) + instruction.input_count, instruction.data));
+            break;
+          }
+          case InstructionKind::kMove:
+            move_slots(frame, instruction);
+            break;
+          case InstructionKind::kJump:
+            next = instruction.target;
+            break;
+          case InstructionKind::kJumpIfFalse:
+            if (!frame.operands(instruction)[0]->toBool()) next = instruction.target;
+            break;
+          case InstructionKind::kLoopStart:
+            if (!next_iteration(frame, instruction, 0)) next = instruction.target;
+            break;
+          case InstructionKind::kLoopNext:
+            if (next_iteration(frame, instruction, frame.operands(instruction)[2]->toInt() + 1))
+              next = instruction.target;
+            break;
+          case InstructionKind::kRaise:
+            raise(frame, instruction);
+          case InstructionKind::kLoadState:
+            load_state(frame, state, instruction);
+            break;
+          case InstructionKind::kStoreState:
+            store_state(frame, state, instruction);
+            break;
+          case InstructionKind::kFork:
+            fork(frame, instruction);
+            break;
+          case InstructionKind::kWait:
+            *frame.operands(instruction)[1] = frame.forks()->wait(*frame.operands(instruction)[0]->toFuture());
+            break;
+          case InstructionKind::kCallMethod:
+            call_method(frame, instruction);
+            break;
+          case InstructionKind::kBound:
+            if (!bound->run(instruction.index)) {
+              bound->leave();
+              code = plan.code.data();
+              continue;
+            }
+            break;
         }
-        case InstructionKind::kMove:
-          move_slots(frame, instruction);
-          break;
-        case InstructionKind::kJump:
-          pc = instruction.target;
-          continue;
-        case InstructionKind::kJumpIfFalse:
-          if (!frame.operands(instruction)[0]->toBool()) {
-            pc = instruction.target;
-            continue;
-          }
-          break;
-        case InstructionKind::kLoopStart:
-          if (!next_iteration(frame, instruction, 0)) {
-            pc = instruction.target;
-            continue;
-          }
-          break;
-        case InstructionKind::kLoopNext:
-          if (next_iteration(frame, instruction, frame.operands(instruction)[2]->toInt() + 1)) {
-            pc = instruction.target;
-            continue;
-          }
-          break;
-        case InstructionKind::kRaise:
-          raise(frame, instruction);
-        case InstructionKind::kLoadState:
-          *frame.operands(instruction)[0] = state.slots[instruction.index];
-          break;
-        case InstructionKind::kStoreState: {
-          const c10::IValue& value = *frame.operands(instruction)[0];
-          // State must not keep memory that the caller lends for one run.
-          state.slots[instruction.index] = instruction.target ? deep_copy(value) : value;
-          break;
-        }
-        case InstructionKind::kCallMethod:
-          call_method(frame, instruction);
-          break;
-        case InstructionKind::kBound:
-          if (!bound->run(instruction.index)) {
-            bound->leave();
-            code = plan.code.data();
-            continue;
-          }
-          break;
+        for (int32_t i = 0; i < instruction.drop_count; ++i)
+          frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();
+        watch.done(pc, instruction);
+        pc = next;
       }
-      for (int32_t i = 0; i < instruction.drop_count; ++i)
-        frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();
-      ++pc;
+    } catch (...) {
+      leave_contexts(frame, pc);
+      throw;
     }
   } catch (Error& error) {
-    if (error.place.op.empty()) error.place = place_of(frame, code[pc]);
+    if (error.place.op.empty()) {
+      ErrorPlace place = place_of(frame, code[pc]);
+      place.argument = std::move(error.place.argument);
+      place.raised = std::move(error.place.raised);
+      error.place = std::move(place);
+    }
     throw;
   } catch (const c10::OutOfMemoryError& error) {
     fail(frame, code[pc], ErrorCode::kOutOfMemory, error.what_without_backtrace());
@@ -160,6 +208,17 @@ void execute(Frame& frame, State& state, const std::vector<Instruction>& first_c
   } catch (const std::exception& error) {
     fail(frame, code[pc], ErrorCode::kOperatorError, error.what());
   }
+}
+
+}  // namespace
+
+void execute(Frame& frame, State& state, const std::vector<Instruction>& code, BoundFrame* bound) {
+  MethodProfile* profile = frame.profile();
+  RunMemory* memory = frame.memory();
+  if (profile && memory) return execute(frame, state, code, bound, Counted(*memory, Watched(*profile)));
+  if (profile) return execute(frame, state, code, bound, Watched(*profile));
+  if (memory) return execute(frame, state, code, bound, Counted(*memory, Unwatched()));
+  execute(frame, state, code, bound, Unwatched());
 }
 
 }  // namespace stator

@@ -1,5 +1,9 @@
 #include "runtime/frame.h"
 
+#include <algorithm>
+
+#include "graph/error.h"
+
 namespace stator {
 
 Frame::Frame(const Plan& plan)
@@ -9,9 +13,8 @@ Frame::Frame(const Plan& plan)
       buffer_of_operand_(plan.operands.size(), nullptr) {
   for (size_t i = 0; i < plan.constants.size(); ++i) slots_[i] = plan.constants[i];
   for (size_t i = 0; i < plan.operands.size(); ++i) operands_[i] = &slots_[plan.operands[i]];
-  size_t count = 0;
-  for (const PlannedTensor& tensor : plan.tensors) count += tensor.place == Place::kWorkspace;
-  buffers_.resize(count);
+  buffers_.resize(std::count_if(plan.tensors.begin(), plan.tensors.end(),
+                                [](const PlannedTensor& tensor) { return tensor.place == Place::kWorkspace; }));
   for (size_t i = 0; i < plan.operands.size(); ++i) {
     int32_t tensor = plan.buffer_of_operand[i];
     if (tensor < 0) continue;
@@ -21,14 +24,17 @@ Frame::Frame(const Plan& plan)
       arena_operands_.push_back({static_cast<int32_t>(i), tensor});
     }
   }
+  carried_.resize(plan.carried.size());
+  for (PlannedBuffer& buffer : carried_) buffer.carried = true;
+  this->count(nullptr);
 }
 
-void Frame::place_workspace(MemoryBlock& workspace) {
+void Frame::place(MemoryBlock& workspace) {
   int64_t version = plan_.observed_version.load(std::memory_order_acquire);
-  if (version == version_ && workspace.data() == workspace_) return;
+  if (version == version_ && workspace.generation() == workspace_generation_) return;
   std::vector<int64_t> capacities;
   ArenaLayout layout = plan_.layout(Place::kWorkspace, &capacities);
-  workspace.reserve(layout.bytes);
+  workspace.reserve(layout.bytes, "planned tensors");
   for (size_t i = 0; i < plan_.tensors.size(); ++i) {
     const PlannedTensor& tensor = plan_.tensors[i];
     if (tensor.place != Place::kWorkspace) continue;
@@ -43,14 +49,14 @@ void Frame::place_workspace(MemoryBlock& workspace) {
     buffer.observed = &plan_.observed[i];
     buffer.version = &plan_.observed_version;
   }
-  workspace_ = workspace.data();
+  workspace_generation_ = workspace.generation();
   version_ = version;
   workspace_bytes_ = layout.bytes;
   ++placement_;
 }
 
 void Frame::place(MemoryBlock& workspace, ArenaContents& arena) {
-  place_workspace(workspace);
+  place(workspace);
   for (const ArenaOperand& operand : arena_operands_) {
     buffer_of_operand_[operand.operand] = &arena.buffers[plan_.tensors[operand.tensor].index];
   }
@@ -62,11 +68,56 @@ void Frame::place_output(int32_t tensor, PlannedBuffer* buffer) {
   }
 }
 
+// What is counted is what slots hold: then a tensor that waits for its turn must not be.
+void Frame::count(RunMemory* memory) {
+  memory_ = memory;
+  for (size_t i = 0; i < carried_.size(); ++i) buffer_of_operand_[plan_.carried[i]] = memory ? nullptr : &carried_[i];
+}
+
 void Frame::clear() {
   for (int32_t slot : plan_.transient_slots) slots_[slot] = c10::IValue();
   // Tensors of the arena stand in slots of planned values too, and belong to the arena.
   for (const PlannedTensor& tensor : plan_.tensors) {
     if (tensor.place == Place::kArena) slots_[tensor.slot] = c10::IValue();
+  }
+  for (const ArenaOperand& operand : arena_operands_) buffer_of_operand_[operand.operand] = nullptr;
+  for (PlannedBuffer& buffer : carried_) buffer.tensor = buffer.previous = at::Tensor();
+}
+
+void Frame::forget_places() {
+  for (const PlannedTensor& tensor : plan_.tensors) slots_[tensor.slot] = c10::IValue();
+  for (PlannedBuffer& buffer : buffers_) buffer = PlannedBuffer();
+  version_ = workspace_generation_ = -1;
+  workspace_bytes_ = 0;
+  ++placement_;
+}
+
+bool Frame::places(const void* data) const {
+  return std::any_of(arena_operands_.begin(), arena_operands_.end(), [&](const ArenaOperand& operand) {
+    const PlannedBuffer* buffer = buffer_of_operand_[operand.operand];
+    return buffer && buffer->data == data && data;
+  });
+}
+
+void Frame::check_for_leaks() const {
+  const auto leak = [](int32_t slot, const char* what) {
+    throw Error(ErrorCode::kInternal, "after a run slot " + std::to_string(slot) + " " + what);
+  };
+  for (int32_t slot : plan_.transient_slots) {
+    if (!slots_[slot].isNone()) leak(slot, "still holds a value");
+  }
+  for (const ArenaOperand& operand : arena_operands_) {
+    if (buffer_of_operand_[operand.operand]) leak(plan_.operands[operand.operand], "still points into the arena");
+  }
+  for (const PlannedTensor& planned : plan_.tensors) {
+    if (planned.place == Place::kArena && !slots_[planned.slot].isNone()) leak(planned.slot, "still holds a result");
+    if (planned.place == Place::kArena) continue;
+    const at::Tensor& tensor = buffers_[planned.index].tensor;
+    if (!tensor.defined()) continue;
+    const bool in_slot = slots_[planned.slot].isTensor() && slots_[planned.slot].toTensor().is_same(tensor);
+    if (tensor.use_count() > (in_slot ? 2U : 1U)) leak(planned.slot, "has a planned tensor that something else holds");
+    if (tensor.has_storage() && tensor.storage().use_count() > 1)
+      leak(planned.slot, "has a planned tensor whose memory something else holds");
   }
 }
 

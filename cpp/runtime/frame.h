@@ -9,9 +9,13 @@
 #include "memory/block.h"
 #include "ops/call.h"
 #include "plan/plan.h"
+#include "profile/profile.h"
 #include "runtime/arena.h"
 
 namespace stator {
+
+class Forks;
+class RunMemory;
 
 class Frame {
  public:
@@ -22,6 +26,7 @@ class Frame {
   const Plan& plan() const { return plan_; }
   c10::IValue& slot(int32_t index) { return slots_[index]; }
   c10::IValue& input(int32_t index) { return slots_[plan_.first_input + index]; }
+  std::span<const c10::IValue> slots() const { return slots_; }
   std::span<const c10::IValue> inputs() const {
     return std::span(slots_).subspan(plan_.first_input, plan_.input_count);
   }
@@ -33,31 +38,52 @@ class Frame {
   // Before a run. `workspace` is shared by all frames of a runtime; the outputs go to `arena`, or where `output` says for a tensor
   // of the result (NULL: no such).
   void place(MemoryBlock& workspace, ArenaContents& arena);
+  // The same for a plan that places nothing in an arena.
+  void place(MemoryBlock& workspace);
   void place_output(int32_t tensor, PlannedBuffer* buffer);
+  // Whose tasks the plan's instructions fork and wait for; NULL if there are none such.
+  void join(Forks* forks) { forks_ = forks; }
+  Forks* forks() const { return forks_; }
   // After a run, also a failed one: nothing of it is held any longer.
   void clear();
+  // After clear(): throws Error(kInternal) if something of a run is held all the same.
+  void check_for_leaks() const;
+  // Between runs: the next one places everything anew.
+  void forget_places();
+  // Whether a planned tensor of the run under way lies there, outside the workspace.
+  bool places(const void* data) const;
+
+  // Who counts what the run under way holds; NULL: nobody.
+  void count(RunMemory* memory);
+  RunMemory* memory() const { return memory_; }
+
+  // Where the next runs write down how long each instruction takes; NULL: nowhere.
+  void watch(MethodProfile* profile) { profile_ = profile; }
+  MethodProfile* profile() const { return profile_; }
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
   // Counts how often planned tensors of the workspace got new places.
   int64_t placement() const { return placement_; }
 
  private:
-  void place_workspace(MemoryBlock& workspace);
-
   const Plan& plan_;
   std::vector<c10::IValue> slots_;
   std::vector<c10::IValue*> operands_;
   std::vector<PlannedBuffer> buffers_;             // of the workspace
+  std::vector<PlannedBuffer> carried_;             // parallel to plan.carried
   std::vector<PlannedBuffer*> buffer_of_operand_;  // parallel to operands_
   struct ArenaOperand {
     int32_t operand;
     int32_t tensor;  // in plan.tensors
   };
   std::vector<ArenaOperand> arena_operands_;
-  const void* workspace_ = nullptr;
+  int64_t workspace_generation_ = -1;
   int64_t version_ = -1;
   int64_t workspace_bytes_ = 0;
   int64_t placement_ = 0;
+  Forks* forks_ = nullptr;
+  MethodProfile* profile_ = nullptr;
+  RunMemory* memory_ = nullptr;
 };
 
 }  // namespace stator

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plan/plan.h"
+#include "runtime/launcher.h"
 
 namespace stator {
 
@@ -15,11 +16,16 @@ struct ModuleOptions {
   bool signature_plans = false;
   PlannerKind planner = PlannerKind::kStandard;
   std::string signature = {};  // "" or as signature.h parses it
+  std::string name = {};       // for metrics
+  int64_t memory_limit = 0;    // bytes; 0: none
 };
 
 struct RuntimeOptions {
-  int intra_op_threads = 0;  // 0: the default
+  int intra_op_threads = 0;   // 0: the default
+  int inter_op_threads = -1;  // helpers of a run's forks; -1: the default
+  Launcher launcher = {};     // of forks and asynchronous runs
   StateSharing state = StateSharing::kUnset;
+  int64_t memory_limit = 0;  // bytes; 0: none but the module's
 };
 
 struct PoolOptions {

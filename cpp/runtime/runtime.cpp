@@ -6,9 +6,12 @@
 #include <c10/core/InferenceMode.h>
 
 #include "graph/error.h"
+#include "ops/threads.h"
 #include "runtime/execute.h"
+#include "runtime/lent_inputs.h"
+#include "runtime/processors.h"
 #include "runtime/results.h"
-#include "runtime/threads.h"
+#include "runtime/run_memory.h"
 #include "values/conform.h"
 #include "values/deep_copy.h"
 
@@ -35,9 +38,71 @@ class StaticRuntime::Turn {
 };
 
 StaticRuntime::StaticRuntime(std::shared_ptr<StaticModule> module, const RuntimeOptions& options)
-    : module_(std::move(module)), options_(options), methods_(module_->methods().size()) {
+    : module_(std::move(module)),
+      options_(options),
+      budget_(std::make_shared<MemoryBudget>("runtime", options.memory_limit, module_->budget())),
+      workspace_(budget_),
+      methods_(module_->methods().size()) {
   if (options_.intra_op_threads == 0) options_.intra_op_threads = available_processors();
+  if (options_.inter_op_threads < 0) options_.inter_op_threads = available_processors() - 1;
   state_ = options_.state == StateSharing::kShared ? module_->shared_state() : module_->make_state();
+  module_->metrics().join(metrics_);
+}
+
+StaticRuntime::~StaticRuntime() { module_->metrics().leave(metrics_); }
+
+template <class Body>
+void StaticRuntime::take_turn(const StaticMethod& method, Body&& body) {
+  count_failures([&] {
+    Turn turn(*this);
+    time_run(method, body);
+  });
+}
+
+template <class Body>
+void StaticRuntime::time_run(const StaticMethod& method, Body&& body) {
+  const Ticks start = ticks();
+  body();
+  const Ticks length = ticks() - start;
+  metrics_->succeeded(length);
+  if (recording_) recording_->of(method.plan(), method.index()).ran(start, length);
+}
+
+template <class Body>
+void StaticRuntime::count_failures(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    metrics_->failed(error.code);
+    throw;
+  } catch (const std::bad_alloc&) {
+    metrics_->failed(ErrorCode::kOutOfMemory);
+    throw;
+  } catch (const c10::OutOfMemoryError&) {
+    metrics_->failed(ErrorCode::kOutOfMemory);
+    throw;
+  } catch (...) {
+    metrics_->failed(ErrorCode::kInternal);
+    throw;
+  }
+}
+
+void StaticRuntime::start_profile(int64_t event_limit) {
+  auto fresh = std::make_shared<Profile>(module_->methods().size(), event_limit);
+  Turn turn(*this);
+  std::lock_guard lock(profile_mutex_);
+  profile_ = std::move(fresh);
+  recording_ = profile_.get();
+}
+
+void StaticRuntime::stop_profile() {
+  Turn turn(*this);
+  recording_ = nullptr;
+}
+
+std::shared_ptr<const Profile> StaticRuntime::profile() const {
+  std::lock_guard lock(profile_mutex_);
+  return profile_;
 }
 
 std::unique_ptr<StaticRuntime> StaticRuntime::clone() {
@@ -46,6 +111,18 @@ std::unique_ptr<StaticRuntime> StaticRuntime::clone() {
   auto copy = std::make_unique<StaticRuntime>(module_, options);
   if (options_.state != StateSharing::kShared) copy->state_->slots = deep_copy(state_->slots);
   return copy;
+}
+
+void StaticRuntime::trim() {
+  Turn turn(*this);
+  for (const auto& state : methods_) {
+    if (!state) continue;
+    if (state->signatures) state->signatures->trim();
+    state->frame.forget_places();
+  }
+  workspace_.release();
+  if (forks_) forks_->trim();
+  metrics_->set_workspace_bytes(0);
 }
 
 void StaticRuntime::reset_state() {
@@ -67,7 +144,13 @@ void StaticRuntime::check_owner(const StaticMethod& method) const {
 StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& method) {
   check_owner(method);
   auto& state = methods_[method.index()];
-  if (!state) state = std::make_unique<MethodState>(method);
+  if (!state) {
+    state = std::make_unique<MethodState>(method, *metrics_);
+    if (method.plan().has_tasks) {
+      if (!forks_) forks_ = std::make_shared<Forks>(state_, options_, budget_);
+      state->frame.join(forks_.get());
+    }
+  }
   return *state;
 }
 
@@ -188,8 +271,14 @@ void StaticRuntime::set_inputs(const StaticMethod& method, MethodState& state,
 }
 
 void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
-  Turn turn(*this);
-  c10::InferenceMode inference;
+  take_turn(method, [&] {
+    c10::InferenceMode inference;
+    run_frame(method, set_bound(method), arena, true);
+  });
+}
+
+// Puts what is bound into the frame. In inference mode, as the next.
+StaticRuntime::MethodState& StaticRuntime::set_bound(const StaticMethod& method) {
   MethodState& state = method_state(method);
   auto& inputs = state.inputs;
   inputs.resize(state.bound.size());
@@ -213,13 +302,20 @@ void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
     }
   }
   set_inputs(method, state, inputs);
-  run_frame(method, state, arena, true);
+  return state;
 }
 
 void StaticRuntime::call(const StaticMethod& method, const std::vector<c10::IValue>& args,
                          const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena) {
-  Turn turn(*this);
-  c10::InferenceMode inference;
+  take_turn(method, [&] {
+    c10::InferenceMode inference;
+    run_frame(method, set_arguments(method, args, kwargs), arena, false);
+  });
+}
+
+StaticRuntime::MethodState& StaticRuntime::set_arguments(
+    const StaticMethod& method, const std::vector<c10::IValue>& args,
+    const std::vector<std::pair<std::string, c10::IValue>>& kwargs) {
   MethodState& state = method_state(method);
   const auto& parameters = method.parameters();
   if (args.size() > parameters.size()) {
@@ -249,8 +345,60 @@ void StaticRuntime::call(const StaticMethod& method, const std::vector<c10::IVal
     inputs[i] = &*given[i];
   }
   set_inputs(method, state, inputs);
-  run_frame(method, state, arena, false);
+  return state;
 }
+
+StaticRuntime::Pending::Pending(StaticRuntime& runtime, const StaticMethod& method, Arena& arena)
+    : runtime_(runtime), method_(method), arena_(arena), turn_(std::make_unique<Turn>(runtime)) {}
+
+StaticRuntime::Pending::~Pending() {
+  if (state_) state_->frame.clear();
+}
+
+void StaticRuntime::Pending::run() {
+  runtime_.count_failures([this] {
+    runtime_.time_run(method_, [this] {
+      c10::InferenceMode inference;
+      runtime_.run_frame(method_, *state_, arena_, bound_);
+    });
+  });
+}
+
+std::unique_ptr<StaticRuntime::Pending> StaticRuntime::prepare_run(const StaticMethod& method, Arena& arena) {
+  auto pending = std::make_unique<Pending>(*this, method, arena);
+  c10::InferenceMode inference;
+  pending->state_ = &set_bound(method);
+  pending->bound_ = true;
+  return pending;
+}
+
+std::unique_ptr<StaticRuntime::Pending> StaticRuntime::prepare_call(
+    const StaticMethod& method, const std::vector<c10::IValue>& args,
+    const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena) {
+  auto pending = std::make_unique<Pending>(*this, method, arena);
+  c10::InferenceMode inference;
+  pending->state_ = &set_arguments(method, args, kwargs);
+  return pending;
+}
+
+namespace {
+
+// The arena's memory is the module's, but while a run fills it, it counts as the runtime's too.
+class LentToRun {
+ public:
+  LentToRun(MemoryBudget& budget, int64_t bytes) : budget_(budget), bytes_(bytes) {
+    budget.take_here(bytes, "results");
+  }
+  ~LentToRun() { budget_.give_back_here(bytes_); }
+  LentToRun(const LentToRun&) = delete;
+  LentToRun& operator=(const LentToRun&) = delete;
+
+ private:
+  MemoryBudget& budget_;
+  const int64_t bytes_;
+};
+
+}  // namespace
 
 void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs) {
   Frame& frame = state.frame;
@@ -263,7 +411,9 @@ void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Ar
   ArenaContents& contents = arena.begin(frame.plan());
   try {
     frame.place(workspace_, contents);
-    workspace_bytes_.store(workspace_.bytes(), std::memory_order_relaxed);
+    const LentToRun results(*budget_, contents.block.bytes());
+    metrics_->set_workspace_bytes(workspace_.bytes() + (forks_ ? forks_->workspace_bytes() : 0));
+    frame.watch(recording_ ? &recording_->of(frame.plan(), method.index()) : nullptr);
     if (bound_outputs) {
       for (size_t i = 0; i < state.outputs.size(); ++i) {
         if (!state.outputs[i] || !state.outputs[i]->buffer.data) continue;
@@ -275,17 +425,26 @@ void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Ar
     // Held until the result is safe: it may share memory with the state that another run is waiting to write.
     std::unique_lock<std::mutex> lock;
     if (options_.state == StateSharing::kShared) lock = std::unique_lock(state_->mutex);
+    const LentInputs inputs(frame, *state_);
+    TasksOfRun tasks(frame.forks());
+    std::optional<RunMemory> memory;
+    if (budget_->limited()) memory.emplace(budget_, frame, workspace_, *state_);
     state.signatures ? state.signatures->run(*state_) : execute(frame, *state_, frame.plan().code);
     const auto& outputs = frame.plan().outputs;
     c10::IValue result = outputs.empty() ? c10::IValue() : frame.slot(outputs[0]);
     frame.clear();
+    tasks.finish();
     keep_result(std::move(result), workspace_, contents);
     if (bound_outputs) fill_outputs(method, state, contents);
+#ifndef NDEBUG
+    frame.check_for_leaks();
+#endif
+    memory.reset();
+    arena.finish();
   } catch (...) {
     arena.abandon();
     throw;
   }
-  arena.finish();
 }
 
 // Copies what was not computed in place, and checks that the caller expected this result.

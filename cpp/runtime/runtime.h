@@ -4,13 +4,16 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "memory/block.h"
+#include "profile/profile.h"
 #include "runtime/arena.h"
+#include "runtime/forks.h"
 #include "runtime/frame.h"
 #include "runtime/module.h"
 #include "runtime/signature_runs.h"
@@ -20,6 +23,9 @@ namespace stator {
 class StaticRuntime {
  public:
   StaticRuntime(std::shared_ptr<StaticModule> module, const RuntimeOptions& options);
+  ~StaticRuntime();
+  StaticRuntime(const StaticRuntime&) = delete;
+  StaticRuntime& operator=(const StaticRuntime&) = delete;
 
   const std::shared_ptr<StaticModule>& module() const { return module_; }
   std::unique_ptr<StaticRuntime> clone();
@@ -37,7 +43,25 @@ class StaticRuntime {
   void call(const StaticMethod& method, const std::vector<c10::IValue>& args,
             const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena);
 
-  int64_t workspace_bytes() const { return workspace_bytes_.load(std::memory_order_relaxed); }
+  // A run for another thread to do: everything has been checked, and the runtime is in use until it has run or is destroyed.
+  class Pending;
+  std::unique_ptr<Pending> prepare_run(const StaticMethod& method, Arena& arena);
+  std::unique_ptr<Pending> prepare_call(const StaticMethod& method, const std::vector<c10::IValue>& args,
+                                        const std::vector<std::pair<std::string, c10::IValue>>& kwargs, Arena& arena);
+  // Where such runs, and forks, find threads.
+  const Launcher& launcher() const { return options_.launcher; }
+
+  // Gives back the memory that is kept between runs; the next run takes it again.
+  void trim();
+  int64_t workspace_bytes() const { return metrics_->workspace_bytes(); }
+
+  // From here on runs are profiled, afresh; up to `event_limit` events are kept for a trace.
+  void start_profile(int64_t event_limit);
+  // What was recorded stays readable.
+  void stop_profile();
+  // The last one started, NULL if none was. Any thread, also while it is written.
+  std::shared_ptr<const Profile> profile() const;
+  const std::shared_ptr<RunMetrics>& metrics() const { return metrics_; }
 
  private:
   struct BoundOutput {
@@ -46,8 +70,9 @@ class StaticRuntime {
   };
   // What a runtime keeps for a method it has been used with.
   struct MethodState {
-    explicit MethodState(const StaticMethod& method) : frame(method.plan()), bound(method.plan().input_count) {
-      if (method.signatures()) signatures.emplace(frame, *method.signatures());
+    MethodState(const StaticMethod& method, RunMetrics& metrics)
+        : frame(method.plan()), bound(method.plan().input_count) {
+      if (method.signatures()) signatures.emplace(frame, *method.signatures(), metrics);
     }
     Frame frame;
     std::optional<SignatureRuns> signatures;
@@ -63,16 +88,51 @@ class StaticRuntime {
   void check_aliasing(const StaticMethod& method, const std::vector<const c10::IValue*>& inputs) const;
   c10::IValue accept(const StaticMethod& method, int32_t index, c10::IValue value) const;
   void set_inputs(const StaticMethod& method, MethodState& state, const std::vector<const c10::IValue*>& inputs);
+  MethodState& set_bound(const StaticMethod& method);
+  MethodState& set_arguments(const StaticMethod& method, const std::vector<c10::IValue>& args,
+                             const std::vector<std::pair<std::string, c10::IValue>>& kwargs);
+  // Runs `body` in this caller's turn, and counts and times it.
+  template <class Body>
+  void take_turn(const StaticMethod& method, Body&& body);
+  template <class Body>
+  void count_failures(Body&& body);
+  template <class Body>
+  void time_run(const StaticMethod& method, Body&& body);
   void run_frame(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs);
   void fill_outputs(const StaticMethod& method, MethodState& state, ArenaContents& contents);
 
   std::shared_ptr<StaticModule> module_;
   RuntimeOptions options_;
   std::shared_ptr<State> state_;
+  std::shared_ptr<MemoryBudget> budget_;
   MemoryBlock workspace_;
   std::vector<std::unique_ptr<MethodState>> methods_;
+  std::shared_ptr<Forks> forks_;  // NULL until a method that forks is used
   std::atomic<bool> busy_{false};
-  std::atomic<int64_t> workspace_bytes_{0};
+  std::shared_ptr<RunMetrics> metrics_ = std::make_shared<RunMetrics>();
+  mutable std::mutex profile_mutex_;  // guards profile_
+  std::shared_ptr<Profile> profile_;  // the last one started
+  Profile* recording_ = nullptr;      // it, or NULL when stopped; changed and read by the caller whose turn it is
+};
+
+class StaticRuntime::Pending {
+ public:
+  Pending(StaticRuntime& runtime, const StaticMethod& method, Arena& arena);
+  ~Pending();
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  // Once.
+  void run();
+
+ private:
+  friend class StaticRuntime;
+  StaticRuntime& runtime_;
+  const StaticMethod& method_;
+  Arena& arena_;
+  std::unique_ptr<Turn> turn_;
+  MethodState* state_ = nullptr;  // whose inputs are set
+  bool bound_ = false;            // they are what is bound
 };
 
 std::string input_name(const StaticMethod& method, int32_t index);  // input "x" (argument 1)

@@ -13,7 +13,9 @@ namespace {
 class Session {
  public:
   explicit Session(std::string_view graph, const std::vector<at::Tensor>& state = {})
-      : module(test::make_module(graph, {}, state)), runtime(module, {1, StateSharing::kPrivate}), arena(module) {}
+      : module(test::make_module(graph, {}, state)),
+        runtime(module, {.intra_op_threads = 1, .state = StateSharing::kPrivate}),
+        arena(module) {}
 
   c10::IValue run(const std::vector<c10::IValue>& arguments) {
     runtime.call(*module->methods()[0], arguments, {}, arena);

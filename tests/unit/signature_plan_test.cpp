@@ -33,7 +33,7 @@ BoundKernel counting(BoundKernel kernel) {
 struct Side {
   Side(std::string_view text, bool signature_plans, const std::vector<at::Tensor>& state)
       : module(test::make_module(text, {.signature_plans = signature_plans}, state)),
-        runtime(module, {1, StateSharing::kPrivate}),
+        runtime(module, {.intra_op_threads = 1, .state = StateSharing::kPrivate}),
         arena(module) {}
 
   const StaticMethod& method() const { return *module->methods()[0]; }
@@ -457,7 +457,7 @@ TEST(SignaturePlanThreads, share_one_cache) {
   auto module = test::make_module(kSelects, {.signature_plans = true});
   const StaticMethod& method = *module->methods()[0];
   const auto work = [&](int64_t seed) {
-    StaticRuntime runtime(module, {1, StateSharing::kPrivate});
+    StaticRuntime runtime(module, {.intra_op_threads = 1, .state = StateSharing::kPrivate});
     Arena arena(module);
     for (int64_t i = 0; i < 300; ++i) {
       const at::Tensor x = at::arange(1, 5 + (i * seed) % 7, at::kFloat) - static_cast<float>(i % 3);

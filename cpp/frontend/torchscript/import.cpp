@@ -91,6 +91,11 @@ class Importer {
 
   Node* place(const jit::Node* from, Node* node, Block* to) {
     node->source = location_of(from);
+    if (node->source.known()) {
+      last_source_ = node->source;
+    } else {
+      node->source = last_source_;  // TorchScript knows none for what it adds by itself: unpacking, conversions
+    }
     for (const jit::Value* output : from->outputs()) {
       values_[output] = graph_.add_output(node, numbered(output->type()), name_of(output));
     }
@@ -420,6 +425,7 @@ class Importer {
   std::unordered_map<const jit::Value*, ObjectPtr> objects_;
   std::unordered_map<const jit::Value*, std::vector<int64_t>> candidates_;  // of picked modules, where fewer than fit
   std::vector<std::pair<const void*, const void*>> calls_;                  // under way: module and method
+  SourceLocation last_source_;
   std::vector<std::shared_ptr<jit::Graph>> sources_;
 };
 

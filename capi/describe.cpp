@@ -67,23 +67,6 @@ Json describe_method(const StaticMethod& method) {
   return out;
 }
 
-const char* kind_name(const PlanNode& node) {
-  if (node.control) return "control";
-  switch (node.implementation.kind) {
-    case ImplKind::kOut:
-      return "out";
-    case ImplKind::kNative:
-      return "native";
-    case ImplKind::kFallback:
-      return "fallback";
-  }
-  return "";
-}
-
-std::string value_name(const Value* value) {
-  return "%" + (value->name.empty() ? std::to_string(value->id) : value->name);
-}
-
 Json value_names(const std::vector<Value*>& values) {
   Json out = Json::array();
   for (const Value* value : values) out.push_back(value_name(value));
@@ -123,7 +106,54 @@ Json describe_signatures(const StaticMethod& method) {
   return out;
 }
 
+// A fork's nodes stand behind it.
+void describe_nodes(const Plan& plan, int depth, Json& nodes) {
+  size_t forks = 0;
+  for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    const PlanNode& node = plan.nodes[i];
+    nodes.push_back({{"node", plan.path + std::to_string(i)},
+                     {"operator", node.node->display_name()},
+                     {"kind", node_kind(node)},
+                     {"why", node.implementation.reason},
+                     {"source", node.node->source.str()},
+                     {"depth", depth + node.depth},
+                     {"inputs", value_names(node.node->inputs)},
+                     {"outputs", value_names(node.node->outputs)}});
+    if (node.node->opcode == Opcode::kFork) describe_nodes(*plan.forks[forks++], depth + node.depth + 1, nodes);
+  }
+}
+
 }  // namespace
+
+const char* node_kind(const PlanNode& node, bool bound) {
+  if (bound) return "bound";
+  if (node.control) return "control";
+  switch (node.implementation.kind) {
+    case ImplKind::kOut:
+      return "out";
+    case ImplKind::kNative:
+      return "native";
+    case ImplKind::kFallback:
+      return "fallback";
+  }
+  return "";
+}
+
+const char* planner_name(PlannerKind kind) {
+  switch (kind) {
+    case PlannerKind::kStandard:
+      return "standard";
+    case PlannerKind::kNaive:
+      return "naive";
+    case PlannerKind::kNone:
+      return "none";
+  }
+  return "";
+}
+
+std::string value_name(const Value* value) {
+  return "%" + (value->name.empty() ? std::to_string(value->id) : value->name);
+}
 
 std::string describe_module(const StaticModule& module) {
   Json state = Json::array();
@@ -134,6 +164,8 @@ std::string describe_module(const StaticModule& module) {
   Json out{{"format", module.format()},
            {"training", module.training()},
            {"weights_bytes", module.weight_bytes()},
+           {"memory_bytes", module.budget()->used()},
+           {"memory_limit_bytes", module.budget()->limit() ? Json(module.budget()->limit()) : Json()},
            {"state", state},
            {"methods", methods}};
   return out.dump(2);
@@ -142,34 +174,28 @@ std::string describe_module(const StaticModule& module) {
 std::string describe_plan(const StaticMethod& method) {
   const Plan& plan = method.plan();
   Json nodes = Json::array();
-  for (size_t i = 0; i < plan.nodes.size(); ++i) {
-    const PlanNode& node = plan.nodes[i];
-    nodes.push_back({{"node", std::to_string(i)},
-                     {"operator", node.node->display_name()},
-                     {"kind", kind_name(node)},
-                     {"why", node.implementation.reason},
-                     {"source", node.node->source.str()},
-                     {"depth", node.depth},
-                     {"inputs", value_names(node.node->inputs)},
-                     {"outputs", value_names(node.node->outputs)}});
-  }
+  describe_nodes(plan, 0, nodes);
+  const ArenaLayout in_workspace = plan.layout(Place::kWorkspace);
+  const ArenaLayout in_arena = plan.layout(Place::kArena);
   Json buffers = Json::array();
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& tensor = plan.tensors[i];
+    const bool workspace = tensor.place == Place::kWorkspace;
     buffers.push_back({{"value", value_name(tensor.value)},
-                       {"place", tensor.place == Place::kWorkspace ? "workspace" : "arena"},
+                       {"place", workspace ? "workspace" : "arena"},
                        {"first", tensor.lifetime.first},
                        {"last", tensor.lifetime.last},
                        {"group", tensor.group},
+                       {"offset", (workspace ? in_workspace : in_arena).offsets[tensor.index]},
                        {"bytes", plan.observed[i].load(std::memory_order_relaxed)}});
   }
   Json out{{"method", method.name()},
            {"plan", "dynamic"},
-           {"memory_planner", plan.planner == PlannerKind::kStandard ? "standard" : "naive"},
+           {"memory_planner", planner_name(plan.planner)},
            {"nodes", nodes},
            {"buffers", buffers},
-           {"workspace_bytes", plan.layout(Place::kWorkspace).bytes},
-           {"output_bytes", plan.layout(Place::kArena).bytes},
+           {"workspace_bytes", in_workspace.bytes},
+           {"output_bytes", in_arena.bytes},
            {"signatures", describe_signatures(method)}};
   return out.dump(2);
 }

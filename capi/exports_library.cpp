@@ -3,10 +3,10 @@
 
 #include "describe.h"
 #include "front/services.h"
+#include "graph/log.h"
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
-#include "runtime/log.h"
 
 namespace stator::capi {
 
@@ -31,6 +31,29 @@ stator_status* stator_build_info(stator_bytes** out) {
 
 stator_status* stator_log_set(stator_log_fn callback, void* context, int32_t level) {
   return guarded([&] { stator::set_log(callback, context, level); });
+}
+
+stator_status* stator_log_collect(int32_t level, int64_t capacity) {
+  return guarded([&] {
+    require(capacity >= 0, "capacity", "is negative");
+    stator::collect_log(level, capacity);
+  });
+}
+
+stator_status* stator_log_next(int64_t timeout_ns, int32_t* level, stator_bytes** message) {
+  return guarded([&] {
+    require(timeout_ns >= -1, "timeout_ns", "must be 0, positive, or -1 to wait without end");
+    require_handle(level, "level");
+    require_handle(message, "message");
+    std::optional<stator::LogRecord> record = stator::next_record(timeout_ns);
+    std::unique_ptr<stator_bytes> text;
+    if (record) {
+      text = std::make_unique<stator_bytes>();
+      text->data = std::move(record->message);
+      *level = static_cast<int32_t>(record->level);
+    }
+    *message = text.release();
+  });
 }
 
 const void* stator_bytes_data(const stator_bytes* bytes) { return bytes ? bytes->data.data() : nullptr; }
@@ -71,6 +94,13 @@ stator_status* stator_options_set_double(stator_options* options, const char* ke
 
 stator_status* stator_options_set_str(stator_options* options, const char* key, const char* value) {
   return guarded([&] { require_handle(value, "value"); }) ?: set(options, key, std::string(value));
+}
+
+stator_status* stator_options_set_launcher(stator_options* options, stator_launch_fn launch, void* context) {
+  return guarded([&] {
+    require_handle(options, "options");
+    options->launcher = {launch, context};
+  });
 }
 
 void stator_options_release(stator_options* options) { release(options); }

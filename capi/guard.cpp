@@ -9,7 +9,7 @@ namespace {
 
 stator_status* make(ErrorCode code, const char* message, const ErrorPlace& place) {
   return stator_core_services()->status_make(static_cast<int32_t>(code), message, place.op.c_str(), place.node.c_str(),
-                                             place.source.c_str(), place.argument.c_str());
+                                             place.source.c_str(), place.argument.c_str(), place.raised.c_str());
 }
 
 static_assert(static_cast<int>(ErrorCode::kInvalidArgument) == STATOR_INVALID_ARGUMENT &&
@@ -20,6 +20,7 @@ static_assert(static_cast<int>(ErrorCode::kInvalidArgument) == STATOR_INVALID_AR
               static_cast<int>(ErrorCode::kShapeMismatch) == STATOR_SHAPE_MISMATCH &&
               static_cast<int>(ErrorCode::kDtypeMismatch) == STATOR_DTYPE_MISMATCH &&
               static_cast<int>(ErrorCode::kTypeMismatch) == STATOR_TYPE_MISMATCH &&
+              static_cast<int>(ErrorCode::kCancelled) == STATOR_CANCELLED &&
               static_cast<int>(ErrorCode::kIo) == STATOR_IO &&
               static_cast<int>(ErrorCode::kBadModel) == STATOR_BAD_MODEL &&
               static_cast<int>(ErrorCode::kUnsupported) == STATOR_UNSUPPORTED &&

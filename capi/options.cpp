@@ -24,12 +24,15 @@ constexpr std::array<const char*, 3> kTypeNames{"a whole number (stator_options_
                                                 "a real number (stator_options_set_double)",
                                                 "a text (stator_options_set_str)"};
 
-constexpr std::array<Key, 7> kKeys{{
+constexpr std::array<Key, 10> kKeys{{
     {"weights", kString, kLoad},
     {"signature", kString, kLoad},
     {"memory_planner", kString, kLoad},
     {"plans", kString, kLoad},
+    {"name", kString, kLoad},
     {"intra_op_threads", kInt, kRuntime | kPool},
+    {"inter_op_threads", kInt, kRuntime | kPool},
+    {"memory_limit_bytes", kInt, kLoad | kRuntime | kPool},
     {"state", kString, kRuntime | kPool},
     {"max_runtimes", kInt, kPool},
 }};
@@ -59,6 +62,7 @@ size_t distance(std::string_view a, std::string_view b) {
 
 void check_keys(const stator_options* options, Call call, const char* name) {
   if (!options) return;
+  if (options->launcher && !(call & (kRuntime | kPool))) refuse(std::string(name) + " takes no launcher");
   for (auto& [key, value] : options->settings) {
     if (find_key(key)->calls & call) continue;
     std::string taken;
@@ -94,9 +98,27 @@ int whole_number(const stator_options* options, const char* key, int64_t least, 
   return static_cast<int>(*value);
 }
 
+// 0 without one.
+int64_t memory_limit(const stator_options* options) {
+  const auto* value = setting<int64_t>(options, "memory_limit_bytes");
+  if (value && *value < 1) refuse("option \"memory_limit_bytes\": expected at least 1, got " + std::to_string(*value));
+  return value ? *value : 0;
+}
+
+PlannerKind planner(const stator_options* options) {
+  const auto* value = setting<std::string>(options, "memory_planner");
+  if (!value || *value == "standard") return PlannerKind::kStandard;
+  if (*value == "naive") return PlannerKind::kNaive;
+  if (*value == "none") return PlannerKind::kNone;
+  refuse(R"(option "memory_planner": expected "standard", "naive" or "none", got ")" + *value + "\"");
+}
+
 RuntimeOptions read_runtime_options(const stator_options* options) {
   RuntimeOptions out;
   out.intra_op_threads = whole_number(options, "intra_op_threads", 1, 4096, 0);
+  out.memory_limit = memory_limit(options);
+  out.inter_op_threads = whole_number(options, "inter_op_threads", 0, 4096, -1);
+  if (options) out.launcher = options->launcher;
   if (setting<std::string>(options, "state"))
     out.state = choose(options, "state", "private", "shared") ? StateSharing::kShared : StateSharing::kPrivate;
   return out;
@@ -120,9 +142,11 @@ ModuleOptions module_options(const stator_options* options) {
   check_keys(options, kLoad, "stator_module_load");
   ModuleOptions out;
   out.map_weights = choose(options, "weights", "copy", "map");
-  out.planner = choose(options, "memory_planner", "standard", "naive") ? PlannerKind::kNaive : PlannerKind::kStandard;
+  out.planner = planner(options);
+  out.memory_limit = memory_limit(options);
   out.signature_plans = choose(options, "plans", "dynamic", "signature");
   if (const auto* text = setting<std::string>(options, "signature")) out.signature = *text;
+  if (const auto* text = setting<std::string>(options, "name")) out.name = *text;
   return out;
 }
 
@@ -136,11 +160,13 @@ PoolOptions pool_options(const stator_options* options) {
   PoolOptions out;
   out.runtime = read_runtime_options(options);
   if (out.runtime.intra_op_threads == 0) out.runtime.intra_op_threads = 1;
+  if (out.runtime.inter_op_threads < 0) out.runtime.inter_op_threads = 0;
   out.max_runtimes = whole_number(options, "max_runtimes", 1, 65535, 128);
   return out;
 }
 
 void no_options(const stator_options* options, const char* call) {
+  if (options && options->launcher) refuse(std::string(call) + " takes no launcher");
   if (options && !options->settings.empty())
     refuse(std::string(call) + " takes no options, got \"" + options->settings.begin()->first + "\"");
 }

@@ -366,7 +366,11 @@ def null_row(function: Function, missing: str, header: Header) -> list[str]:
         return [f"  {call};"]
     if function.result == "const char *" and function.name.startswith(FRONT_PREFIX):
         return [f'  CHECK_TEXT({call}, "");']
-    return [f"  CHECK({call} == {'NULL' if '*' in function.result else '0'});"]
+    promised = re.search(r"NULL gives (-?\d+)", function.doc.get(missing, ""))
+    nothing = (
+        "NULL" if "*" in function.result else promised.group(1) if promised else "0"
+    )
+    return [f"  CHECK({call} == {nothing});"]
 
 
 if __name__ == "__main__":

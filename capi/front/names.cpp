@@ -25,6 +25,8 @@ const char *stator_status_name(int32_t code) {
       return "DTYPE_MISMATCH";
     case STATOR_TYPE_MISMATCH:
       return "TYPE_MISMATCH";
+    case STATOR_CANCELLED:
+      return "CANCELLED";
     case STATOR_IO:
       return "IO";
     case STATOR_BAD_MODEL:

@@ -33,6 +33,8 @@ const (
 	ErrDTypeMismatch Code = c.DTypeMismatch
 	// ErrTypeMismatch is an argument of another type than the method declares.
 	ErrTypeMismatch Code = c.TypeMismatch
+	// ErrCancelled is a run that was cancelled before it began.
+	ErrCancelled Code = c.Cancelled
 	// ErrIO means that a file could not be read or written.
 	ErrIO Code = c.IO
 	// ErrBadModel is a file that is damaged or holds no model.
@@ -72,6 +74,8 @@ type Error struct {
 	Node     string // the node of the plan, or ""
 	Source   string // the model's own source line, or ""
 	Argument string // the argument concerned, as in `input "x" (argument 1)`, or ""
+
+	Exception string // the type of the exception that the model raised, as in "ValueError", or ""
 }
 
 // Error gives the code's name and the message.
@@ -93,6 +97,8 @@ func check(status *c.Status) error {
 		Node:     c.StatusNode(status),
 		Source:   c.StatusSource(status),
 		Argument: c.StatusArgument(status),
+
+		Exception: c.StatusException(status),
 	}
 }
 

@@ -143,6 +143,7 @@ func openAddMul(t testing.TB) (*session, []float32) {
 var kinds = []stator.HandleKind{
 	stator.StatusHandles, stator.BytesHandles, stator.OptionsHandles, stator.ModuleHandles, stator.RuntimeHandles,
 	stator.ArenaHandles, stator.PoolHandles, stator.ValueHandles, stator.ExportHandles,
+	stator.FutureHandles, stator.QueueHandles,
 }
 
 func liveHandles() []int64 {

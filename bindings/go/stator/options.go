@@ -37,7 +37,13 @@ func WithWeights(how string) Option { return WithOption("weights", how) }
 // WithSignature is for loading: what the inputs of forward must be, as in "x: float32[?, 128]".
 func WithSignature(signature string) Option { return WithOption("signature", signature) }
 
-// WithMemoryPlanner is for loading: "standard" (default) or "naive".
+// WithName is for loading: what metrics call the module, by default the file's name.
+func WithName(name string) Option { return WithOption("name", name) }
+
+// WithMemoryLimit is for loading, runtimes and pools (there for each runtime): the most bytes they may hold.
+func WithMemoryLimit(bytes int64) Option { return WithOption("memory_limit_bytes", bytes) }
+
+// WithMemoryPlanner is for loading: "standard" (default), "naive" or "none".
 func WithMemoryPlanner(planner string) Option { return WithOption("memory_planner", planner) }
 
 // WithPlans is for loading: "dynamic" (default) or "signature".
@@ -45,6 +51,9 @@ func WithPlans(plans string) Option { return WithOption("plans", plans) }
 
 // WithIntraOpThreads is for runtimes and pools: threads inside one run.
 func WithIntraOpThreads(threads int) Option { return WithOption("intra_op_threads", threads) }
+
+// WithInterOpThreads is for runtimes and pools: threads of libstator's own that run a run's forks beside the caller.
+func WithInterOpThreads(threads int) Option { return WithOption("inter_op_threads", threads) }
 
 // WithState is for runtimes and pools: "private" or "shared".
 func WithState(state string) Option { return WithOption("state", state) }

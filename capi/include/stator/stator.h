@@ -55,6 +55,8 @@ typedef struct stator_runtime stator_runtime;
 typedef struct stator_arena stator_arena;
 typedef struct stator_pool stator_pool;
 typedef struct stator_value stator_value;
+typedef struct stator_future stator_future;
+typedef struct stator_queue stator_queue;
 
 /** DLPack's structures, as <dlpack/dlpack.h> defines them. */
 struct DLManagedTensor;
@@ -74,6 +76,7 @@ struct DLManagedTensorVersioned;
 #define STATOR_SHAPE_MISMATCH 106 /**< a tensor's rank or sizes are not what the signature or the operator takes */
 #define STATOR_DTYPE_MISMATCH 107 /**< a tensor's dtype is not what the signature or the operator takes */
 #define STATOR_TYPE_MISMATCH 108  /**< an argument has another type than the method declares */
+#define STATOR_CANCELLED 109      /**< a run that was cancelled before it began */
 #define STATOR_IO 200             /**< a file could not be read or written */
 #define STATOR_BAD_MODEL 201      /**< the file is damaged or holds no model */
 #define STATOR_UNSUPPORTED 202    /**< a valid model or value that this version cannot run or carry */
@@ -95,6 +98,8 @@ struct DLManagedTensorVersioned;
 #define STATOR_HANDLE_POOL 7
 #define STATOR_HANDLE_VALUE 8
 #define STATOR_HANDLE_EXPORT 9 /**< DLPack exports whose deleter has not run */
+#define STATOR_HANDLE_FUTURE 10
+#define STATOR_HANDLE_QUEUE 11
 
 /** Element types: DLPack's type code in bits 0-7, bits of an element in bits 8-15. */
 #define STATOR_INT8 0x0800
@@ -201,6 +206,45 @@ typedef void (*stator_log_fn)(void *context, int32_t level, const char *message)
 STATOR_API STATOR_NODISCARD stator_status *stator_log_set(stator_log_fn callback, void *context, int32_t level);
 
 /**
+ * Keeps log records for stator_log_next(), for languages that would rather ask than be called. Independent of the callback.
+ *
+ * @param level     the least level that is kept, STATOR_LOG_*
+ * @param capacity  how many records are kept until they are asked for; then the oldest are lost, and a warning says how many. 0 keeps no
+ *                  more (the default) and wakes who waits; those kept can still be taken.
+ * @return NULL, or a status: INVALID_ARGUMENT, TORCH_NOT_FOUND, TORCH_VERSION, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_log_collect(int32_t level, int64_t capacity);
+
+/**
+ * Takes the oldest record kept. With several callers, each record goes to one of them.
+ *
+ * @param timeout_ns  how long to wait for one; 0 does not wait, -1 waits without end
+ * @param level       its level, STATOR_LOG_*
+ * @param message     text owned by the caller; NULL if there is none and records are not kept, or no longer
+ * @return NULL, or a status: INVALID_ARGUMENT, TIMEOUT (none came in time), FORKED, TORCH_NOT_FOUND, TORCH_VERSION
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_log_next(int64_t timeout_ns, int32_t *level, stator_bytes **message);
+
+/**
+ * The metrics of all living modules and pools in Prometheus' text format (version 0.0.4), for a service's /metrics.
+ *
+ * Counters: `stator_runs_total`, `stator_failures_total` (by `code`), `stator_plan_cache_{hits,misses,builds,evictions}_total`, and for pools
+ * `stator_pool_{runs,refused}_total`. Histogram: `stator_run_seconds`. Gauges: `stator_runtimes`, `stator_workspace_bytes`,
+ * `stator_arena_bytes`, `stator_weight_bytes`, `stator_pool_{runtimes,lent,limit}`. Labels: `module` (the option `name`) and `id`, which tells
+ * apart modules (or pools) of one name.
+ *
+ * @param out  bytes owned by the caller
+ * @return NULL, or a status: TORCH_NOT_FOUND, TORCH_VERSION, OUT_OF_MEMORY, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_metrics_prometheus(stator_bytes **out);
+
+/**
  * The name of an element type, as PyTorch spells it without `torch.`: "float32", "bfloat16".
  *
  * @param dtype  STATOR_FLOAT32 and its kin
@@ -273,6 +317,16 @@ STATOR_API const char *stator_status_source(const stator_status *status);
 STATOR_API const char *stator_status_argument(const stator_status *status);
 
 /**
+ * The type of the exception that the model raised, as in "ValueError" (`raise ValueError("...")`) or "AssertionError".
+ *
+ * @param status  NULL is allowed
+ * @return text borrowed from the status, "" where the model raised nothing
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API const char *stator_status_exception(const stator_status *status);
+
+/**
  * The name of a code, as in "SHAPE_MISMATCH".
  *
  * @param code  STATOR_OK and its kin
@@ -330,13 +384,22 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  * Keys, by the call that takes them:
  * - stator_module_load and its kin: `weights` ("copy", the default; "map": weights are mapped privately from the file, which must
  *   then be replaced by rename and never in place); `signature` (what the inputs of `forward` must be, checked at bind and call, as in
- *   `x: float32[?, 1, 32], mask: bool[?]`; `?` is any size); `memory_planner` ("standard", the default; "naive": no sharing of memory);
- *   `plans` ("dynamic", the default: one plan for all shapes; "signature": bound plans for repeated signatures too).
+ *   `x: float32[?, 1, 32], mask: bool[?]`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for bytes); `memory_planner` ("standard", the default; "naive": a place of its own for every tensor; "none": nothing is
+ *   planned, every tensor is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("dynamic", the default: one plan for all shapes; "signature": bound plans for repeated signatures too).
  * - stator_runtime_create, stator_pool_create: `intra_op_threads` (threads inside one run, at least 1; default: the processors that
- *   affinity and quota allow for a runtime, 1 in a pool); `state` ("private": each runtime has its own copy of the module's state, the
+ *   affinity and quota allow for a runtime, 1 in a pool); `inter_op_threads` (how many threads of the process's own
+ *   may run a run's forks beside the caller, at least 0; with 0 forks run where they are waited for; default: one less than the processors
+ *   for a runtime, 0 in a pool); `memory_limit_bytes` (for each runtime); `state` ("private": each runtime has its own copy of the module's state, the
  *   default of stator_runtime_create; "shared": all runtimes that ask for it share one state, one run at a time).
  *   stator_pool_create refuses a stateful module unless `state` is given.
  * - stator_pool_create: `max_runtimes` (1 to 65535, default 128).
+ *
+ * `memory_limit_bytes` of a module limits what all its runtimes, arenas and plans hold together: workspaces, results, signature plans, and,
+ * while a run is under way, the tensors that its operators return elsewhere and its state. That of a runtime limits its workspace and those
+ * tensors, its state and its results while it runs. It is checked before planned memory grows and after each instruction: what a kernel
+ * of LibTorch takes in passing and the first copy of one result are not counted before they exist, nor are weights, inputs or windows of
+ * stator_runtime_input(). A run that would exceed it fails with MEMORY_LIMIT; its runtime and its arena, then empty, stay usable. Without a limit
+ * nothing is checked.
  *
  * @param out  options owned by the caller
  * @return NULL, or a status: TORCH_NOT_FOUND, TORCH_VERSION, FORKED
@@ -383,6 +446,29 @@ STATOR_API STATOR_NODISCARD stator_status *stator_options_set_double(stator_opti
  */
 STATOR_API STATOR_NODISCARD stator_status *stator_options_set_str(stator_options *options, const char *key,
                                                                   const char *value);
+
+/** Runs a task that stator_launch_fn was given. To be called once, from any thread, at any time: also when the runtime is gone. */
+typedef void (*stator_task_fn)(void *task);
+
+/**
+ * A launcher: hands a task to a thread of the caller's, which calls `run(task)`. It may be called from any thread, also by a task, with no lock
+ * of Stator's held, and must not unwind. It may be late: whoever waits for a fork runs it if nobody has begun.
+ */
+typedef void (*stator_launch_fn)(void *context, stator_task_fn run, void *task);
+
+/**
+ * Sets the launcher of forks and of asynchronous runs, for stator_runtime_create and stator_pool_create. Without one they run on the process's
+ * own threads, which are made when first needed, as many as processors or as `inter_op_threads` asks for, and sleep when idle.
+ *
+ * @param options  changed by this call
+ * @param launch   NULL means the process's own threads; with a launcher `inter_op_threads` is not regarded: each fork is offered to it
+ * @param context  passed to each call; must live until the runtimes made with it are gone and their tasks have run
+ * @return NULL, or a status: INVALID_ARGUMENT, FORKED
+ * @threads one per options
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_options_set_launcher(stator_options *options, stator_launch_fn launch,
+                                                                       void *context);
 
 /**
  * Releases options.
@@ -498,7 +584,7 @@ STATOR_API STATOR_NODISCARD stator_status *stator_module_find_method(const stato
 
 /**
  * What the module is, as JSON: format, methods with inputs (name, type, default, declared dtype and shape) and outputs, state (name, type),
- * inputs that a method writes, training flag of the file, bytes of weights.
+ * inputs that a method writes, training flag of the file, bytes of weights, bytes of memory that count against its limit, and the limit.
  *
  * @param module  a module
  * @param out     bytes owned by the caller
@@ -507,6 +593,32 @@ STATOR_API STATOR_NODISCARD stator_status *stator_module_find_method(const stato
  * @since 0.1
  */
 STATOR_API STATOR_NODISCARD stator_status *stator_module_describe(const stator_module *module, stator_bytes **out);
+
+/**
+ * Forgets what earlier runs have shown: the sizes that memory is planned for, and the plans for signatures. After one run on large inputs the
+ * next ones need no longer be prepared for another; with stator_runtime_trim() or stator_pool_trim() its memory goes too. Runs under way are
+ * not disturbed; each method's next run is as slow as its first.
+ *
+ * @param module  a module
+ * @return NULL, or a status: INVALID_ARGUMENT, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_module_trim(stator_module *module);
+
+/**
+ * What the runs of the module have come to, as JSON: `name`, `id`, `runtimes` (alive), `runs` (that succeeded), `failures` (by code),
+ * `latency` (`sum_ns`, estimates `p50_ns`, `p90_ns`, `p99_ns`, and `buckets`: pairs of upper bound in ns and count, empty ones left out; two for
+ * each doubling), `workspace_bytes`, `arena_bytes`, `weight_bytes`, `plan_cache` (`hits`, `misses`, `builds`, `evictions`; of signature plans).
+ * Refused calls count as failures if they reached a runtime.
+ *
+ * @param module  a module
+ * @param out     bytes owned by the caller
+ * @return NULL, or a status: INVALID_ARGUMENT, OUT_OF_MEMORY, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_module_metrics(const stator_module *module, stator_bytes **out);
 
 /* --------------------------------------------------------------------------------------------------- method */
 
@@ -773,6 +885,12 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run(stator_runtime *ru
 /**
  * Runs `method` on values: the general path, for any types. What is bound stays bound and is not read.
  *
+ * Values are fitted to the declared types as TorchScript does: any number but a complex one for a float, an int or bool for an int, a tensor
+ * of one element for a number, a tuple for a list and the reverse, an empty list or dict for any. The text of its name stands for a member of
+ * an enumeration. `torch.dtype`, `layout` and `memory_format` are ints, as in TorchScript. Containers and objects are copied in and out,
+ * tensors are not: what the model does to a list of the caller's shows in its result only. Tensors that are sparse, quantized or not on
+ * the CPU cannot cross (UNSUPPORTED).
+ *
  * @param runtime  in use by one caller at a time
  * @param method   of the runtime's module
  * @param args     a tuple or list of positional arguments, or NULL
@@ -786,6 +904,17 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run(stator_runtime *ru
 STATOR_API STATOR_NODISCARD stator_status *stator_runtime_call(stator_runtime *runtime, const stator_method *method,
                                                                const stator_value *args, const stator_value *kwargs,
                                                                stator_arena *arena, stator_value **out);
+
+/**
+ * Gives back to the system what the runtime keeps between runs: its workspace and the plans it has made ready. State and bindings stay; the
+ * next run takes the memory again.
+ *
+ * @param runtime  a runtime
+ * @return NULL, or a status: INVALID_ARGUMENT, BUSY, FORKED
+ * @threads one per runtime
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_trim(stator_runtime *runtime);
 
 /**
  * The bytes of the runtime's workspace.
@@ -839,6 +968,16 @@ STATOR_API void stator_arena_release(stator_arena *arena);
  * @since 0.1
  */
 STATOR_API STATOR_NODISCARD stator_status *stator_arena_reset(stator_arena *arena);
+
+/**
+ * Empties the arena and gives its memory back to the system; the next run takes it again.
+ *
+ * @param arena  an arena
+ * @return NULL, or a status: INVALID_ARGUMENT, BUSY (a run is under way, or an export lives; nothing is changed), FORKED
+ * @threads one per arena
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_arena_trim(stator_arena *arena);
 
 /**
  * Counts the runs and resets of this arena: a borrowed view is valid while the number stays.
@@ -1004,6 +1143,28 @@ STATOR_API STATOR_NODISCARD stator_status *stator_pool_call(stator_pool *pool, i
                                                             stator_value **out);
 
 /**
+ * What the runs in the pool's runtimes have come to, as JSON: as stator_module_metrics(), without `arena_bytes`, `weight_bytes` and
+ * `plan_cache`'s `evictions`, which are the module's; and `limit` (`max_runtimes`), `lent` (now), `refused` (calls that got no runtime in time).
+ *
+ * @param pool  a pool
+ * @param out   bytes owned by the caller
+ * @return NULL, or a status: INVALID_ARGUMENT, OUT_OF_MEMORY, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_pool_metrics(const stator_pool *pool, stator_bytes **out);
+
+/**
+ * stator_runtime_trim() for every runtime that is not lent. While it works a call may find none free.
+ *
+ * @param pool  a pool
+ * @return NULL, or a status: INVALID_ARGUMENT, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_pool_trim(stator_pool *pool);
+
+/**
  * How many runtimes the pool has made.
  *
  * @param pool  NULL gives 0
@@ -1012,6 +1173,182 @@ STATOR_API STATOR_NODISCARD stator_status *stator_pool_call(stator_pool *pool, i
  * @since 0.1
  */
 STATOR_API int32_t stator_pool_runtime_count(const stator_pool *pool);
+
+/* -------------------------------------------------------------------------------- asynchronous runs: futures */
+
+/**
+ * Runs `method` on what is bound, as stator_runtime_run() does, in another thread: one of the process's own, or the launcher's.
+ *
+ * Arguments are checked before the call returns. Until the future is done the runtime is BUSY for everyone else, and the run keeps the runtime,
+ * the arena and the queue alive: all of them may be released at any time. What the caller has bound must stay. A process should not exit
+ * while runs are under way.
+ *
+ * @param runtime  as in stator_runtime_run()
+ * @param method   of the runtime's module
+ * @param arena    as in stator_runtime_run(); not to be used by another run meanwhile
+ * @param queue    gets the future when it is done; NULL means none
+ * @param tag      any number, for stator_future_tag()
+ * @param out      a future owned by the caller; its result is that of stator_arena_result()
+ * @return NULL, or a status: INVALID_ARGUMENT, BUSY (the runtime), INPUT_MISSING, OUT_OF_MEMORY (no thread), FORKED. Errors of the run itself
+ *         come out of stator_future_result().
+ * @threads one per runtime and per arena
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run_async(stator_runtime *runtime, const stator_method *method,
+                                                                    stator_arena *arena, stator_queue *queue,
+                                                                    int64_t tag, stator_future **out);
+
+/**
+ * Runs `method` on values, as stator_runtime_call() does, in another thread; all else as in stator_runtime_run_async().
+ *
+ * @code
+ *   stator_future *future = NULL; stator_value *result = NULL;
+ *   stator_runtime_call_async(runtime, forward, args, NULL, arena, NULL, 0, &future);
+ *   stator_future_wait(future, -1);
+ *   stator_future_result(future, &result);
+ * @endcode
+ *
+ * @param runtime  as in stator_runtime_call()
+ * @param method   of the runtime's module
+ * @param args     a tuple or list of positional arguments, or NULL
+ * @param kwargs   a dict with text keys, or NULL
+ * @param arena    holds the tensors of the result; not to be used by another run meanwhile
+ * @param queue    gets the future when it is done; NULL means none
+ * @param tag      any number, for stator_future_tag()
+ * @param out      a future owned by the caller
+ * @return as stator_runtime_run_async(), and TYPE_MISMATCH, SHAPE_MISMATCH, DTYPE_MISMATCH
+ * @threads one per runtime and per arena
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_call_async(stator_runtime *runtime,
+                                                                     const stator_method *method,
+                                                                     const stator_value *args,
+                                                                     const stator_value *kwargs, stator_arena *arena,
+                                                                     stator_queue *queue, int64_t tag,
+                                                                     stator_future **out);
+
+/**
+ * Adds a reference.
+ *
+ * @param future  NULL does nothing
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API void stator_future_retain(stator_future *future);
+
+/**
+ * Drops a reference. The run goes on: use stator_future_cancel() if it need not.
+ *
+ * @param future  NULL does nothing
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API void stator_future_release(stator_future *future);
+
+/**
+ * Waits until the run has ended, one way or another.
+ *
+ * @param future      a future
+ * @param timeout_ns  how long to wait; 0 does not wait, -1 waits without end
+ * @return NULL, or a status: INVALID_ARGUMENT, TIMEOUT, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_future_wait(stator_future *future, int64_t timeout_ns);
+
+/**
+ * Whether the run has ended. The runtime is then free again.
+ *
+ * @param future  NULL gives 0
+ * @return 1 or 0
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API int32_t stator_future_done(const stator_future *future);
+
+/**
+ * What the run came to.
+ *
+ * @param future  done
+ * @param out     the result, owned by the caller; its tensors keep the arena's results alive, as the future itself does: release both before
+ *                the arena is used again
+ * @return NULL, or the run's own status, each time anew: as stator_runtime_run(), CANCELLED; or BUSY if the run has not ended, INVALID_ARGUMENT,
+ *         FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_future_result(const stator_future *future, stator_value **out);
+
+/**
+ * Cancels a run that has not begun: the future is done, with CANCELLED, and the runtime is free. A run that has begun goes on.
+ *
+ * @param future  NULL gives 0
+ * @return 1 if this call cancelled the run, else 0
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API int32_t stator_future_cancel(stator_future *future);
+
+/**
+ * The number given when the run was asked for.
+ *
+ * @param future  NULL gives 0
+ * @return the tag
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API int64_t stator_future_tag(const stator_future *future);
+
+/**
+ * Makes a queue, into which futures go when they are done: the way to learn of many runs in one thread or event loop.
+ *
+ * @param out  a queue owned by the caller
+ * @return NULL, or a status: INVALID_ARGUMENT, OUT_OF_MEMORY (no file descriptor), TORCH_NOT_FOUND, TORCH_VERSION, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_queue_create(stator_queue **out);
+
+/**
+ * Adds a reference.
+ *
+ * @param queue  NULL does nothing
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API void stator_queue_retain(stator_queue *queue);
+
+/**
+ * Drops a reference. With the last one go the futures in it; runs under way keep theirs.
+ *
+ * @param queue  NULL does nothing
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API void stator_queue_release(stator_queue *queue);
+
+/**
+ * Takes the future that was done first. With several callers, each goes to one of them.
+ *
+ * @param queue       a queue
+ * @param timeout_ns  how long to wait for one; 0 does not wait, -1 waits without end
+ * @param out         a future owned by the caller, who may have another reference to it
+ * @return NULL, or a status: INVALID_ARGUMENT, TIMEOUT (none came in time), FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_queue_next(stator_queue *queue, int64_t timeout_ns,
+                                                             stator_future **out);
+
+/**
+ * A file descriptor that is readable (poll, epoll, asyncio) while a future is in the queue. Neither read from it nor close it.
+ *
+ * @param queue  NULL gives -1
+ * @return a descriptor that is valid while the queue lives
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API int32_t stator_queue_fd(const stator_queue *queue);
 
 /* --------------------------------------------------------------------------------------------------- values */
 
@@ -1101,7 +1438,7 @@ STATOR_API STATOR_NODISCARD stator_status *stator_value_create_device(const char
  * @param device   STATOR_CPU
  * @param ndim     number of dimensions
  * @param shape    `ndim` sizes
- * @param strides  `ndim` strides in elements; NULL means contiguous. The copy has the same strides where they do not overlap.
+ * @param strides  `ndim` strides in elements; NULL means contiguous. The copy has the same strides.
  * @param out      a value owned by the caller
  * @return NULL, or a status: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, FORKED
  * @threads any

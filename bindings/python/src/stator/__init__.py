@@ -14,6 +14,7 @@ from typing import Any
 from stator._errors import (
     BadModelError,
     BusyError,
+    CancelledRunError,
     ClosedError,
     DTypeMismatchError,
     Error,
@@ -35,8 +36,10 @@ from stator._errors import (
     UnsupportedError,
     WaitTimeoutError,
 )
+from stator._log import start_logging, stop_logging
 from stator._module import Method, Module, load
-from stator._native import build_info_text
+from stator._native import build_info_text, load_op_library, need_torch, text_of_bytes
+from stator._profile import Profile
 from stator._runtime import Arena, BoundMethod, Pool, Runtime
 from stator._stator import lib as _lib
 from stator._tensor import Tensor
@@ -44,7 +47,7 @@ from stator._values import Device, Opaque, read, write
 
 __version__ = "0.1.0"
 
-HANDLE_KINDS = ("status", "bytes", "options", "module", "runtime", "arena", "pool", "value", "export")
+HANDLE_KINDS = ("status", "bytes", "options", "module", "runtime", "arena", "pool", "value", "export", "future", "queue")
 
 
 def build_info() -> dict[str, Any]:
@@ -55,6 +58,12 @@ def build_info() -> dict[str, Any]:
 def live_handles() -> dict[str, int]:
     """How many handles of each kind are alive in the process; for tests of leaks."""
     return {kind: int(_lib.stator_live_handles(getattr(_lib, f"STATOR_HANDLE_{kind.upper()}"))) for kind in HANDLE_KINDS}
+
+
+def prometheus_metrics() -> str:
+    """The metrics of all living modules and pools, for a service's /metrics."""
+    need_torch()
+    return text_of_bytes(_lib.stator_metrics_prometheus)
 
 
 def _check_abi() -> None:
@@ -72,6 +81,7 @@ __all__ = [
     "BadModelError",
     "BoundMethod",
     "BusyError",
+    "CancelledRunError",
     "ClosedError",
     "DTypeMismatchError",
     "Device",
@@ -91,6 +101,7 @@ __all__ = [
     "Opaque",
     "OperatorError",
     "Pool",
+    "Profile",
     "Runtime",
     "ShapeMismatchError",
     "Tensor",
@@ -102,6 +113,10 @@ __all__ = [
     "build_info",
     "live_handles",
     "load",
+    "load_op_library",
+    "prometheus_metrics",
     "read",
+    "start_logging",
+    "stop_logging",
     "write",
 ]

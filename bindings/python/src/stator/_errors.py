@@ -9,7 +9,8 @@ class Error(Exception):
     """An error reported by the library.
 
     Attributes: `code` (a number, STATOR_* of stator.h), `code_name` ("SHAPE_MISMATCH"), `message`, and where, each "" if it does
-    not apply: `operator` ("aten::bmm"), `node` (of the plan), `source` (the model's line), `argument` (`input "x" (argument 1)`).
+    not apply: `operator` ("aten::bmm"), `node` (of the plan), `source` (the model's line), `argument` (`input "x" (argument 1)`),
+    `exception` (the type of what the model raised: "ValueError").
     """
 
     code: int = lib.STATOR_INTERNAL
@@ -19,6 +20,7 @@ class Error(Exception):
     node: str = ""
     source: str = ""
     argument: str = ""
+    exception: str = ""
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -63,6 +65,10 @@ class DTypeMismatchError(Error, TypeError):
 
 class TypeMismatchError(Error, TypeError):
     """An argument has another type than the method declares."""
+
+
+class CancelledRunError(Error, RuntimeError):
+    """The run was cancelled before it began."""
 
 
 class FileError(Error, OSError):
@@ -115,6 +121,7 @@ CLASSES: dict[int, type[Error]] = {
     lib.STATOR_SHAPE_MISMATCH: ShapeMismatchError,
     lib.STATOR_DTYPE_MISMATCH: DTypeMismatchError,
     lib.STATOR_TYPE_MISMATCH: TypeMismatchError,
+    lib.STATOR_CANCELLED: CancelledRunError,
     lib.STATOR_IO: FileError,
     lib.STATOR_BAD_MODEL: BadModelError,
     lib.STATOR_UNSUPPORTED: UnsupportedError,

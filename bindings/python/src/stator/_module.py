@@ -25,16 +25,20 @@ def load(
     signature: str | None = None,
     memory_planner: str | None = None,
     plans: str | None = None,
+    name: str | None = None,
     **options: Option,
 ) -> Module:
     """Loads a TorchScript archive from a path or from bytes.
 
     weights: "copy" (the default) or "map": mapped from the file, which must then be replaced by rename only.
     signature: what the inputs of `forward` must be, as in "x: float32[?, 1, 32], mask: bool[?]".
+    name: what metrics call the module, by default the file's name.
     The other options are those that stator.h lists at stator_options_create().
     """
     need_torch()
-    chosen = options_of({"weights": weights, "signature": signature, "memory_planner": memory_planner, "plans": plans, **options})
+    chosen = options_of(
+        {"weights": weights, "signature": signature, "memory_planner": memory_planner, "plans": plans, "name": name, **options}
+    )
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = ffi.from_buffer(source)
         return Module(made("module", lib.stator_module_release, lib.stator_module_load_bytes, data, len(data), chosen))
@@ -81,10 +85,12 @@ class Module(Handle):
         """All methods, by name, in the order of the file."""
         return {name: self.method(name) for name in self._entries}
 
-    def runtime(self, *, intra_op_threads: int | None = None, state: str | None = None, **options: Option) -> Runtime:
+    def runtime(
+        self, *, intra_op_threads: int | None = None, inter_op_threads: int | None = None, state: str | None = None, **options: Option
+    ) -> Runtime:
         """A runtime: for binding inputs once and running many times, with a state of its own unless `state` is "shared"."""
         module = self._ptr
-        chosen = options_of({"intra_op_threads": intra_op_threads, "state": state, **options})
+        chosen = options_of({"intra_op_threads": intra_op_threads, "inter_op_threads": inter_op_threads, "state": state, **options})
         return Runtime(module, self._entries, partial(lib.stator_runtime_create, module, chosen))
 
     def pool(
@@ -102,9 +108,17 @@ class Module(Handle):
         """Sets the state that plain calls share back to the file's."""
         self._callers.reset_state()
 
+    def trim(self) -> None:
+        """Forgets the sizes and signatures of earlier runs, so that one on large inputs does not prepare the next ones for another."""
+        check(lib.stator_module_trim(self._ptr))
+
     def describe(self) -> dict[str, Any]:
         """Format, methods with inputs and outputs, state, bytes of weights."""
         return json.loads(text_of_bytes(lib.stator_module_describe, self._ptr))  # type: ignore[no-any-return]
+
+    def metrics(self) -> dict[str, Any]:
+        """Runs, failures by code, latencies, bytes, and what the cache of plans did, of all the module's runtimes."""
+        return json.loads(text_of_bytes(lib.stator_module_metrics, self._ptr))  # type: ignore[no-any-return]
 
     @property
     def graph(self) -> str:
@@ -156,6 +170,10 @@ class Method:
     def plan(self) -> dict[str, Any]:
         """The dynamic plan: every node with the implementation chosen, buffers, bytes."""
         return json.loads(text_of_bytes(lib.stator_method_plan, self._pointer()))  # type: ignore[no-any-return]
+
+    def plan_svg(self) -> str:
+        """A picture of the memory that the plan gives its tensors, as the runs so far have sized them."""
+        return text_of_bytes(lib.stator_method_plan_svg, self._pointer())
 
     def _pointer(self) -> Any:
         self._module._ptr  # noqa: B018  the pointer is the module's; this raises if that is closed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stator._async import call_async
 from stator._errors import InvalidArgumentError
-from stator._native import Handle, Option, check, made, options_of, raise_status, text
+from stator._native import Handle, Option, check, made, options_of, raise_status, text, text_of_bytes
+from stator._profile import Profile
 from stator._stator import ffi, lib
 from stator._tensor import CPU, Taken, Tensor, aligned_zeros, numpy_layout
 from stator._values import as_array, dict_value, from_value, list_value, to_value
@@ -117,6 +120,10 @@ class Arena(Handle):
         """Empties the arena and keeps its memory for the next run."""
         check(lib.stator_arena_reset(self._ptr))
 
+    def trim(self) -> None:
+        """Empties the arena and gives its memory back to the system."""
+        check(lib.stator_arena_trim(self._ptr))
+
     @property
     def generation(self) -> int:
         """Counts runs and resets."""
@@ -197,6 +204,10 @@ class Runtime(Handle):
         """The same with the tensors of the result in `arena`."""
         return self.method("forward").call_into(arena, *args, **kwargs)
 
+    async def call_async(self, /, *args: Any, **kwargs: Any) -> Any:
+        """As `call`, in a thread of the library's, while the event loop goes on. The runtime is in use until then."""
+        return await self.method("forward").call_async(*args, **kwargs)
+
     def clone(self) -> Runtime:
         """A runtime with a copy of this one's state; nothing is bound in it."""
         return Runtime(self._module, self._entries, partial(lib.stator_runtime_clone, self._ptr))
@@ -204,6 +215,14 @@ class Runtime(Handle):
     def reset_state(self) -> None:
         """Sets the state back to the file's."""
         check(lib.stator_runtime_reset_state(self._ptr))
+
+    def trim(self) -> None:
+        """Gives back to the system what is kept between runs; state and what is bound stay."""
+        check(lib.stator_runtime_trim(self._ptr))
+
+    def profile(self, *, events: int = 0) -> Profile:
+        """Profiles the runs from here on, afresh. The first `events` executions of nodes are kept for a trace."""
+        return Profile(self, events)
 
     @property
     def workspace_bytes(self) -> int:
@@ -283,6 +302,10 @@ class BoundMethod:
         """The same with the tensors of the result in `arena`."""
         return self._call(arena._ptr, args, kwargs)
 
+    async def call_async(self, /, *args: Any, **kwargs: Any) -> Any:
+        """As `call`, in a thread of the library's, while the event loop goes on. The runtime is in use until then."""
+        return await call_async(self._runtime._ptr, self._entry, args, kwargs, new_arena(self._runtime._module))
+
     def _call(self, arena: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         return invoke(partial(lib.stator_runtime_call, self._runtime._ptr), self._entry, args, kwargs, arena, None)
 
@@ -319,6 +342,14 @@ class Pool(Handle):
         """Runs a method likewise, waiting for a runtime for at most `timeout` seconds."""
         call = partial(lib.stator_pool_call, self._ptr, _nanoseconds(timeout))
         return invoke(call, self._entries[method], args, kwargs, new_arena(self._module), None)
+
+    def trim(self) -> None:
+        """Gives back what the runtimes that are not lent keep between runs."""
+        check(lib.stator_pool_trim(self._ptr))
+
+    def metrics(self) -> dict[str, Any]:
+        """Runs, failures, latencies and bytes of its runtimes; how many are lent, and how many calls got none."""
+        return json.loads(text_of_bytes(lib.stator_pool_metrics, self._ptr))  # type: ignore[no-any-return]
 
     @property
     def runtime_count(self) -> int:

@@ -10,6 +10,7 @@ package c
 #cgo pkg-config: stator
 #include <stdlib.h>
 #include <stator/stator.h>
+#include <stator/stator_experimental.h>
 
 #if STATOR_ABI_MAJOR != 0
 #error "this Go binding is for major 0 of Stator's ABI; stator.h has another one: use the binding of the same release"
@@ -52,6 +53,8 @@ type (
 	Arena   = C.stator_arena
 	Pool    = C.stator_pool
 	Value   = C.stator_value
+	Future  = C.stator_future
+	Queue   = C.stator_queue
 )
 
 // The version of the interface in the header that this package was compiled with.
@@ -71,6 +74,7 @@ const (
 	ShapeMismatch   = C.STATOR_SHAPE_MISMATCH
 	DTypeMismatch   = C.STATOR_DTYPE_MISMATCH
 	TypeMismatch    = C.STATOR_TYPE_MISMATCH
+	Cancelled       = C.STATOR_CANCELLED
 	IO              = C.STATOR_IO
 	BadModel        = C.STATOR_BAD_MODEL
 	Unsupported     = C.STATOR_UNSUPPORTED
@@ -94,6 +98,16 @@ const (
 	HandlePool    = C.STATOR_HANDLE_POOL
 	HandleValue   = C.STATOR_HANDLE_VALUE
 	HandleExport  = C.STATOR_HANDLE_EXPORT
+	HandleFuture  = C.STATOR_HANDLE_FUTURE
+	HandleQueue   = C.STATOR_HANDLE_QUEUE
+)
+
+// Log levels.
+const (
+	LogDebug   = C.STATOR_LOG_DEBUG
+	LogInfo    = C.STATOR_LOG_INFO
+	LogWarning = C.STATOR_LOG_WARNING
+	LogError   = C.STATOR_LOG_ERROR
 )
 
 // Element types.
@@ -189,6 +203,28 @@ func LiveHandles(kind int32) int64 { return int64(C.stator_live_handles(C.int32_
 // DTypeName is "" for an unknown type.
 func DTypeName(dtype int32) string { return C.GoString(C.stator_dtype_name(C.int32_t(dtype))) }
 
+func LogCollect(level int32, capacity int64) *Status {
+	return C.stator_log_collect(C.int32_t(level), C.int64_t(capacity))
+}
+
+// LogNext says false where there is no record and none will come.
+func LogNext(timeout int64) (level int32, message string, ok bool, status *Status) {
+	var number C.int32_t
+	var out *C.stator_bytes
+	status = C.stator_log_next(C.int64_t(timeout), &number, &out)
+	ok = status == nil && out != nil
+	if ok {
+		message, status = takeBytes(out, nil)
+	}
+	return int32(number), message, ok, status
+}
+
+func MetricsPrometheus() (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_metrics_prometheus(&out)
+	return takeBytes(out, status)
+}
+
 // Status -----------------------------------------------------------------------------------------------------------
 
 func StatusCode(s *Status) int32      { return int32(C.stator_status_code(s)) }
@@ -197,8 +233,11 @@ func StatusOperator(s *Status) string { return C.GoString(C.stator_status_operat
 func StatusNode(s *Status) string     { return C.GoString(C.stator_status_node(s)) }
 func StatusSource(s *Status) string   { return C.GoString(C.stator_status_source(s)) }
 func StatusArgument(s *Status) string { return C.GoString(C.stator_status_argument(s)) }
-func StatusName(code int32) string    { return C.GoString(C.stator_status_name(C.int32_t(code))) }
-func StatusRelease(s *Status)         { C.stator_status_release(s) }
+func StatusException(s *Status) string {
+	return C.GoString(C.stator_status_exception(s))
+}
+func StatusName(code int32) string { return C.GoString(C.stator_status_name(C.int32_t(code))) }
+func StatusRelease(s *Status)      { C.stator_status_release(s) }
 
 // Options ----------------------------------------------------------------------------------------------------------
 
@@ -249,9 +288,17 @@ func ModuleFindMethod(m *Module, name string) (*Method, *Status) {
 	return out, status
 }
 
+func ModuleTrim(m *Module) *Status { return C.stator_module_trim(m) }
+
 func ModuleDescribe(m *Module) (string, *Status) {
 	var out *C.stator_bytes
 	status := C.stator_module_describe(m, &out)
+	return takeBytes(out, status)
+}
+
+func ModuleMetrics(m *Module) (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_module_metrics(m, &out)
 	return takeBytes(out, status)
 }
 
@@ -285,6 +332,38 @@ func MethodPlan(m *Method) (string, *Status) {
 	return takeBytes(out, status)
 }
 
+func MethodPlanSVG(m *Method) (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_method_plan_svg(m, &out)
+	return takeBytes(out, status)
+}
+
+// Profile ----------------------------------------------------------------------------------------------------------
+
+func ProfileStart(r *Runtime, events int64) *Status {
+	return C.stator_profile_start(r, C.int64_t(events))
+}
+
+func ProfileStop(r *Runtime) *Status { return C.stator_profile_stop(r) }
+
+func ProfileText(r *Runtime) (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_profile_text(r, &out)
+	return takeBytes(out, status)
+}
+
+func ProfileJSON(r *Runtime) (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_profile_json(r, &out)
+	return takeBytes(out, status)
+}
+
+func ProfileTrace(r *Runtime) (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_profile_trace(r, &out)
+	return takeBytes(out, status)
+}
+
 // Runtime ----------------------------------------------------------------------------------------------------------
 
 func RuntimeCreate(m *Module, o *Options) (*Runtime, *Status) {
@@ -300,6 +379,7 @@ func RuntimeClone(r *Runtime) (*Runtime, *Status) {
 }
 
 func RuntimeResetState(r *Runtime) *Status        { return C.stator_runtime_reset_state(r) }
+func RuntimeTrim(r *Runtime) *Status              { return C.stator_runtime_trim(r) }
 func RuntimeRelease(r *Runtime)                   { C.stator_runtime_release(r) }
 func RuntimeWorkspaceBytes(r *Runtime) int64      { return int64(C.stator_runtime_workspace_bytes(r)) }
 func RuntimeUnbind(r *Runtime, m *Method) *Status { return C.stator_runtime_unbind(r, m) }
@@ -332,6 +412,52 @@ func RuntimeCall(r *Runtime, m *Method, args, kwargs *Value, a *Arena) (*Value, 
 	return out, status
 }
 
+func RuntimeRunAsync(r *Runtime, m *Method, a *Arena, q *Queue, tag int64) (*Future, *Status) {
+	var out *Future
+	status := C.stator_runtime_run_async(r, m, a, q, C.int64_t(tag), &out)
+	return out, status
+}
+
+func RuntimeCallAsync(r *Runtime, m *Method, args, kwargs *Value, a *Arena, q *Queue, tag int64) (*Future, *Status) {
+	var out *Future
+	status := C.stator_runtime_call_async(r, m, args, kwargs, a, q, C.int64_t(tag), &out)
+	return out, status
+}
+
+// Future and queue -------------------------------------------------------------------------------------------------
+
+func FutureRetain(f *Future)  { C.stator_future_retain(f) }
+func FutureRelease(f *Future) { C.stator_future_release(f) }
+
+func FutureWait(f *Future, timeoutNS int64) *Status {
+	return C.stator_future_wait(f, C.int64_t(timeoutNS))
+}
+func FutureDone(f *Future) bool   { return C.stator_future_done(f) != 0 }
+func FutureCancel(f *Future) bool { return C.stator_future_cancel(f) != 0 }
+func FutureTag(f *Future) int64   { return int64(C.stator_future_tag(f)) }
+
+func FutureResult(f *Future) (*Value, *Status) {
+	var out *Value
+	status := C.stator_future_result(f, &out)
+	return out, status
+}
+
+func QueueCreate() (*Queue, *Status) {
+	var out *Queue
+	status := C.stator_queue_create(&out)
+	return out, status
+}
+
+func QueueRetain(q *Queue)  { C.stator_queue_retain(q) }
+func QueueRelease(q *Queue) { C.stator_queue_release(q) }
+func QueueFD(q *Queue) int  { return int(C.stator_queue_fd(q)) }
+
+func QueueNext(q *Queue, timeoutNS int64) (*Future, *Status) {
+	var out *Future
+	status := C.stator_queue_next(q, C.int64_t(timeoutNS), &out)
+	return out, status
+}
+
 // Arena ------------------------------------------------------------------------------------------------------------
 
 func ArenaCreate(m *Module) (*Arena, *Status) {
@@ -342,6 +468,7 @@ func ArenaCreate(m *Module) (*Arena, *Status) {
 
 func ArenaRelease(a *Arena)           { C.stator_arena_release(a) }
 func ArenaReset(a *Arena) *Status     { return C.stator_arena_reset(a) }
+func ArenaTrim(a *Arena) *Status      { return C.stator_arena_trim(a) }
 func ArenaGeneration(a *Arena) int64  { return int64(C.stator_arena_generation(a)) }
 func ArenaBytes(a *Arena) int64       { return int64(C.stator_arena_bytes(a)) }
 func ArenaOutputCount(a *Arena) int32 { return int32(C.stator_arena_output_count(a)) }
@@ -365,6 +492,7 @@ func PoolCreate(m *Module, o *Options) (*Pool, *Status) {
 }
 
 func PoolRelease(p *Pool)            { C.stator_pool_release(p) }
+func PoolTrim(p *Pool) *Status       { return C.stator_pool_trim(p) }
 func PoolRuntimeCount(p *Pool) int32 { return int32(C.stator_pool_runtime_count(p)) }
 
 func PoolAcquire(p *Pool, timeoutNS int64) (*Runtime, *Status) {
@@ -540,3 +668,11 @@ func ValueRead(path string) (*Value, *Status) {
 }
 
 func ValueWrite(v *Value, path string) *Status { return C.stator_value_write(v, text(path)) }
+
+func OpLibraryLoad(path string) *Status { return C.stator_op_library_load(text(path)) }
+
+func PoolMetrics(p *Pool) (string, *Status) {
+	var out *C.stator_bytes
+	status := C.stator_pool_metrics(p, &out)
+	return takeBytes(out, status)
+}

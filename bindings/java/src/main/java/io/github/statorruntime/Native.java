@@ -23,6 +23,12 @@ final class Native {
 
   static native long stator_log_set(long callback, long context, int level);
 
+  static native long stator_log_collect(int level, long capacity);
+
+  static native long stator_log_next(long timeoutNs, long level, long message);
+
+  static native long stator_metrics_prometheus(long out);
+
   static native long stator_dtype_name(int dtype);
 
   // status
@@ -37,6 +43,8 @@ final class Native {
   static native long stator_status_source(long status);
 
   static native long stator_status_argument(long status);
+
+  static native long stator_status_exception(long status);
 
   static native long stator_status_name(int code);
 
@@ -57,6 +65,8 @@ final class Native {
   static native long stator_options_set_double(long options, long key, double value);
 
   static native long stator_options_set_str(long options, long key, long value);
+
+  static native long stator_options_set_launcher(long options, long launch, long context);
 
   static native void stator_options_release(long options);
 
@@ -80,6 +90,10 @@ final class Native {
 
   static native long stator_module_describe(long module, long out);
 
+  static native long stator_module_trim(long module);
+
+  static native long stator_module_metrics(long module, long out);
+
   // method
   static native long stator_method_name(long method);
 
@@ -96,6 +110,8 @@ final class Native {
   static native long stator_method_graph(long method, long out);
 
   static native long stator_method_plan(long method, long out);
+
+  static native long stator_method_plan_svg(long method, long out);
 
   // runtime
   static native long stator_runtime_create(long module, long options, long out);
@@ -127,6 +143,14 @@ final class Native {
 
   static native long stator_runtime_call(long runtime, long method, long args, long kwargs, long arena, long out);
 
+  static native long stator_runtime_run_async(
+      long runtime, long method, long arena, long queue, long tag, long out);
+
+  static native long stator_runtime_call_async(
+      long runtime, long method, long args, long kwargs, long arena, long queue, long tag, long out);
+
+  static native long stator_runtime_trim(long runtime);
+
   static native long stator_runtime_workspace_bytes(long runtime);
 
   // arena
@@ -137,6 +161,8 @@ final class Native {
   static native void stator_arena_release(long arena);
 
   static native long stator_arena_reset(long arena);
+
+  static native long stator_arena_trim(long arena);
 
   static native long stator_arena_generation(long arena);
 
@@ -153,6 +179,9 @@ final class Native {
 
   static native long stator_arena_export_legacy(long arena, int index, long out);
 
+  // op
+  static native long stator_op_library_load(long path);
+
   // pool
   static native long stator_pool_create(long module, long options, long out);
 
@@ -167,7 +196,48 @@ final class Native {
   static native long stator_pool_call(
       long pool, long timeoutNs, long method, long args, long kwargs, long arena, long out);
 
+  static native long stator_pool_metrics(long pool, long out);
+
+  static native long stator_pool_trim(long pool);
+
   static native int stator_pool_runtime_count(long pool);
+
+  // future
+  static native void stator_future_retain(long future);
+
+  static native void stator_future_release(long future);
+
+  static native long stator_future_wait(long future, long timeoutNs);
+
+  static native int stator_future_done(long future);
+
+  static native long stator_future_result(long future, long out);
+
+  static native int stator_future_cancel(long future);
+
+  static native long stator_future_tag(long future);
+
+  // queue
+  static native long stator_queue_create(long out);
+
+  static native void stator_queue_retain(long queue);
+
+  static native void stator_queue_release(long queue);
+
+  static native long stator_queue_next(long queue, long timeoutNs, long out);
+
+  static native int stator_queue_fd(long queue);
+
+  // profile
+  static native long stator_profile_start(long runtime, long eventLimit);
+
+  static native long stator_profile_stop(long runtime);
+
+  static native long stator_profile_text(long runtime, long out);
+
+  static native long stator_profile_json(long runtime, long out);
+
+  static native long stator_profile_trace(long runtime, long out);
 
   // value
   static native long stator_value_create_none(long out);

@@ -25,7 +25,11 @@ public final class Stator {
     /** Values, tensors included. */
     VALUE,
     /** Outputs that are held outside the library. */
-    EXPORT
+    EXPORT,
+    /** Asynchronous runs. */
+    FUTURE,
+    /** Queues of such. */
+    QUEUE
   }
 
   private static volatile boolean torchAsked;
@@ -44,6 +48,19 @@ public final class Stator {
       Status.check(Native.stator_torch_load(text.address));
     }
     torchAsked = true;
+  }
+
+  /**
+   * Loads a library of operators written for LibTorch (TORCH_LIBRARY); models that call them can be loaded afterwards.
+   * It stays loaded.
+   *
+   * @param library the file
+   */
+  public static void loadOpLibrary(Path library) {
+    needTorch();
+    try (Scratch text = Scratch.text(library.toString())) {
+      Status.check(Native.stator_op_library_load(text.address));
+    }
   }
 
   /** Passes on where the user says that LibTorch is; called before anything that needs it. */
@@ -69,6 +86,27 @@ public final class Stator {
   public static String buildInfo() {
     needTorch();
     return Status.text(Native::stator_build_info);
+  }
+
+  /**
+   * The metrics of all living modules and pools.
+   *
+   * @return Prometheus' text format
+   */
+  public static String prometheusMetrics() {
+    needTorch();
+    return Status.text(Native::stator_metrics_prometheus);
+  }
+
+  /**
+   * Hands what models print, LibTorch's warnings and what the library itself has to say to a logger, from a thread of
+   * its own. Another call replaces the logger.
+   *
+   * @param logger where to; null ends logging, once all records so far are handled
+   */
+  public static void logTo(System.Logger logger) {
+    needTorch();
+    LogDrain.set(logger);
   }
 
   /**

@@ -42,6 +42,9 @@ public class StatorException extends RuntimeException {
   /** An argument has another type than the method declares. */
   public static final int TYPE_MISMATCH = 108;
 
+  /** A run that was cancelled before it began. */
+  public static final int CANCELLED = 109;
+
   /** A file could not be read or written. */
   public static final int IO = 200;
 
@@ -99,14 +102,21 @@ public class StatorException extends RuntimeException {
   }
 
   static StatorException make(
-      int code, String message, String operator, String node, String source, String argument) {
+      int code,
+      String message,
+      String operator,
+      String node,
+      String source,
+      String argument,
+      String exception) {
     return switch (code) {
       case BUSY, TIMEOUT -> new StatorBusyException(code, message, operator, node, source, argument);
       case INPUT_MISSING, SHAPE_MISMATCH, DTYPE_MISMATCH, TYPE_MISMATCH ->
           new StatorInputException(code, message, operator, node, source, argument);
       case IO, BAD_MODEL -> new StatorLoadException(code, message, operator, node, source, argument);
       case TORCH_NOT_FOUND, TORCH_VERSION -> new StatorTorchException(code, message, operator, node, source, argument);
-      case MODEL_ERROR -> new StatorModelException(code, message, operator, node, source, argument);
+      case MODEL_ERROR ->
+          new StatorModelException(code, message, operator, node, source, argument, exception);
       default -> new StatorException(code, message, operator, node, source, argument);
     };
   }

@@ -5,6 +5,8 @@ import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongBinaryOperator;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 
@@ -78,6 +80,76 @@ public final class StatorRuntime extends Handle {
     long runtime = enter();
     try {
       Status.check(Native.stator_runtime_reset_state(runtime));
+    } finally {
+      exit();
+    }
+  }
+
+  /** Gives back to the system what is kept between runs; state and bindings stay. */
+  public void trim() {
+    long runtime = enter();
+    try {
+      Status.check(Native.stator_runtime_trim(runtime));
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * Profiles the runs from here on, afresh: how often each node ran, and how long it took.
+   *
+   * @param events how many executions of nodes are kept for {@link #profileTrace}, the first ones
+   */
+  public void startProfile(long events) {
+    long runtime = enter();
+    try {
+      Status.check(Native.stator_profile_start(runtime, events));
+    } finally {
+      exit();
+    }
+  }
+
+  /** Ends profiling; what was recorded stays readable. */
+  public void stopProfile() {
+    long runtime = enter();
+    try {
+      Status.check(Native.stator_profile_stop(runtime));
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * The profile as tables, slowest first; like its kin also while a run is under way.
+   *
+   * @return text
+   */
+  public String profileText() {
+    return read(Native::stator_profile_text);
+  }
+
+  /**
+   * The profile as stator_experimental.h describes it.
+   *
+   * @return JSON
+   */
+  public String profileJson() {
+    return read(Native::stator_profile_json);
+  }
+
+  /**
+   * The first executions of nodes, in the format of chrome://tracing and Perfetto.
+   *
+   * @return JSON
+   */
+  public String profileTrace() {
+    return read(Native::stator_profile_trace);
+  }
+
+  private String read(LongBinaryOperator describe) {
+    long runtime = enter();
+    try {
+      return Status.text(out -> describe.applyAsLong(runtime, out));
     } finally {
       exit();
     }
@@ -246,6 +318,67 @@ public final class StatorRuntime extends Handle {
   public Object call(StatorMethod method, List<?> args, Map<String, ?> kwargs, StatorArena arena) {
     return call(this, method, identity, args, kwargs, arena, (runtime, address, positional, named, into) -> out ->
         Native.stator_runtime_call(runtime, address, positional, named, into, out));
+  }
+
+  /**
+   * Runs a method as {@link #call} does, in a thread of the library's. Wrong arguments are told at once, errors of the run
+   * by the future. Until it is done the runtime is in use; runtime and arena may be closed before. Cancelling the future
+   * cancels a run that has not begun.
+   *
+   * @param method of the same module
+   * @param args positional arguments, as in {@link StatorModule#call}; null for none
+   * @param kwargs arguments by name; null for none
+   * @param arena holds the tensors of the result: they are to be closed before it is used again
+   * @return the result, as in {@link StatorModule#call}
+   */
+  public CompletableFuture<Object> callAsync(
+      StatorMethod method, List<?> args, Map<String, ?> kwargs, StatorArena arena) {
+    try (NativeValue positional = NativeValue.ofNullable(args); NativeValue named = NativeValue.ofNullable(kwargs)) {
+      return start(arena, true, List.of(positional.tensors, named.tensors), (runtime, into) -> (queue, tag, out) ->
+          Native.stator_runtime_call_async(
+              runtime, address(method), positional.address, named.address, into, queue, tag, out));
+    }
+  }
+
+  /**
+   * Runs a method once on the inputs bound to it, as {@link #run} does, in a thread of the library's; all else as in
+   * {@link #callAsync}.
+   *
+   * @param method of the same module
+   * @param arena gets the outputs
+   * @return done when they are there; its value is null
+   */
+  public CompletableFuture<Object> runAsync(StatorMethod method, StatorArena arena) {
+    return start(arena, false, List.of(), (runtime, into) -> (queue, tag, out) ->
+        Native.stator_runtime_run_async(runtime, address(method), into, queue, tag, out));
+  }
+
+  private interface AsyncCall {
+    RunFuture.Start on(long runtime, long arena);
+  }
+
+  /** Runtime and arena are given back when the run has ended, and what it reads stays reachable until then. */
+  private CompletableFuture<Object> start(StatorArena arena, boolean wantsResult, Object held, AsyncCall call) {
+    long runtime = enter();
+    long into;
+    try {
+      into = enter(arena);
+    } catch (RuntimeException e) {
+      exit();
+      throw e;
+    }
+    Runnable leave = () -> {
+      exit(arena);
+      exit();
+      Reference.reachabilityFence(held);
+      Reference.reachabilityFence(this);
+    };
+    try {
+      return RunFuture.start(call.on(runtime, into), wantsResult, leave);
+    } catch (RuntimeException e) {
+      leave.run();
+      throw e;
+    }
   }
 
   /** What {@link #call} and a pool's have in common. */

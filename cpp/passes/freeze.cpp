@@ -1,6 +1,8 @@
 #include "passes/freeze.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <unordered_map>
 
 #include "analysis/aliases.h"
@@ -51,17 +53,34 @@ bool holds_object(const c10::TypePtr& type) {
   return std::any_of(inner.begin(), inner.end(), holds_object);
 }
 
+// LibTorch's own operators on packed weights and their kin only read them; no schema says so.
+bool leaves_objects_alone(const Operator& op) {
+  static constexpr std::array<std::string_view, 4> kReading{"aten::", "prim::", "quantized::", "prepacked::"};
+  return std::any_of(kReading.begin(), kReading.end(),
+                     [&](std::string_view name) { return op.name.rfind(name, 0) == 0; });
+}
+
 std::vector<bool> find_changed(const Program& program) {
   const auto& slots = program.slots;
   Groups groups(slots.size());
   join_shared_storage(slots, groups);
 
   std::vector<bool> changed(slots.size(), false);
-  for (size_t i = 0; i < slots.size(); ++i) changed[i] = holds_object(slots[i].type);
-
   for (const Method& method : program.methods) {
     if (!method.graph) continue;
     Aliases aliases(*method.graph);
+    const auto expose = [&](const Value* value) {
+      if (!holds_object(value->type)) return;
+      for (LocationId id : aliases.reach(value)) {
+        const Location& location = aliases.locations()[id];
+        if (location.kind == Location::Kind::kState) changed[location.state_slot] = true;
+      }
+    };
+    for (const Value* result : method.graph->outputs()) expose(result);
+    for_each_node(method.graph->root(), [&](const Node* node) {
+      if (node->opcode != Opcode::kOperator || leaves_objects_alone(*node->op)) return;
+      for (const Value* input : node->inputs) expose(input);
+    });
     for (const Location& location : aliases.locations()) {
       if (location.kind == Location::Kind::kState && location.written) changed[location.state_slot] = true;
     }
@@ -84,8 +103,9 @@ std::vector<bool> find_changed(const Program& program) {
 
 }  // namespace
 
-void freeze(Program& program) {
+bool freeze(Program& program) {
   std::vector<bool> changed = find_changed(program);
+  if (std::all_of(changed.begin(), changed.end(), [](bool it) { return it; })) return false;
   std::vector<int64_t> new_index(program.slots.size(), -1);
   std::vector<StateSlot> state;
   for (size_t i = 0; i < program.slots.size(); ++i) {
@@ -114,6 +134,7 @@ void freeze(Program& program) {
     });
   }
   program.slots = std::move(state);
+  return true;
 }
 
 }  // namespace stator

@@ -8,6 +8,7 @@
 #include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/forward_tuples.h"
+#include "passes/freeze.h"
 #include "passes/variadic.h"
 
 namespace stator {
@@ -51,6 +52,15 @@ void optimize(Graph& graph) {
       check(graph, pass.name);
     }
   }
+}
+
+void optimize(Program& program) {
+  freeze(program);
+  do {
+    for (Method& method : program.methods) {
+      if (method.graph) optimize(*method.graph);
+    }
+  } while (freeze(program));
 }
 
 }  // namespace stator

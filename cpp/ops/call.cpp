@@ -74,6 +74,24 @@ at::Tensor on_heap(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarTyp
   return at::detail::empty_strided_cpu(sizes, strides, dtype);
 }
 
+// The tensor of the iteration before the last, if nothing holds it any longer and it has just the size; else a new one.
+const at::Tensor& take_turn(PlannedBuffer& buffer, at::IntArrayRef sizes, at::IntArrayRef strides,
+                            at::ScalarType scalar_type) {
+  const caffe2::TypeMeta dtype = c10::scalarTypeToTypeMeta(scalar_type);
+  std::swap(buffer.tensor, buffer.previous);
+  at::Tensor& tensor = buffer.tensor;
+  if (tensor.defined() && tensor.dtype() == dtype && tensor.use_count() == 1) {
+    c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+    const c10::Storage& storage = impl.unsafe_storage();
+    const auto bytes = static_cast<size_t>(bytes_needed(sizes, strides, dtype.itemsize()));
+    if (storage && storage.use_count() == 1 && storage.nbytes() == bytes) {
+      set_shape(impl, sizes, strides);
+      return tensor;
+    }
+  }
+  return tensor = on_heap(sizes, strides, scalar_type);
+}
+
 }  // namespace
 
 void observe_size(const PlannedBuffer& buffer, int64_t bytes) {
@@ -88,6 +106,10 @@ void observe_size(const PlannedBuffer& buffer, int64_t bytes) {
 at::Tensor& Call::output(int i, at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType scalar_type) const {
   c10::IValue& slot = *outputs_[i];
   PlannedBuffer* buffer = buffers_ ? buffers_[i] : nullptr;
+  if (buffer && buffer->carried) {
+    slot = take_turn(*buffer, sizes, strides, scalar_type);
+    return slot.toTensor();
+  }
   if (buffer) {
     const caffe2::TypeMeta dtype = c10::scalarTypeToTypeMeta(scalar_type);
     const int64_t bytes = bytes_needed(sizes, strides, dtype.itemsize());

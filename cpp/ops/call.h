@@ -19,6 +19,9 @@ struct PlannedBuffer {
   std::atomic<int64_t>* observed = nullptr;  // largest size asked for, shared by all runtimes of the plan
   std::atomic<int64_t>* version = nullptr;   // counts the changes of all `observed` of the plan
   at::Tensor tensor;
+  // Made in a loop and handed on to the next iteration: instead of planned memory two tensors on the heap, which iterations make in turn.
+  bool carried = false;
+  at::Tensor previous;
 };
 
 // Raises what the plan has observed of this buffer's size, so that the next layout has room for `bytes`.

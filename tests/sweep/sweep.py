@@ -1,6 +1,6 @@
 """Sweeps LibTorch's operator database: every operator in Stator and in TorchScript's interpreter, compared.
 
-    sweep.py [--quick] [--op NAME] [--shard I/N] [--option KEY=VALUE] [--jobs J] [--json FILE]
+    sweep.py [--quick] [--samples K] [--op NAME] [--shard I/N] [--option KEY=VALUE] [--jobs J] [--json FILE]
 
 Prints `N passed, 0 failed` and fails if anything failed. Operators run in worker processes, so that a crash costs one case.
 """
@@ -164,13 +164,14 @@ def show(summary: Json) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one sample of each operator")
+    parser.add_argument("--samples", type=int, default=1000, help="at most so many of each dtype")
     parser.add_argument("--op", help="one operator, as the database names it: nn_functional_gelu")
     parser.add_argument("--shard", default="0/1", help="every N-th operator, from the I-th on: I/N")
     parser.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="for stator.load")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--json", type=Path, help="where summary and outcomes go")
     options = parser.parse_args()
-    sweep = Sweep({"quick": options.quick, "options": dict(option.split("=", 1) for option in options.option)})
+    sweep = Sweep({"quick": options.quick, "samples": options.samples, "options": dict(option.split("=", 1) for option in options.option)})
     operators: queue.SimpleQueue[int] = queue.SimpleQueue()
     first = Worker()
     for operator in chosen(first.operators, options):

@@ -1,6 +1,6 @@
 """Checks operators in a process of its own: reads requests and writes what happens, a line of JSON each.
 
-A request is {"operator": index, "skip": how many cases, "quick": bool, "options": of stator.load}. The replies to it are
+A request is {"operator": index, "skip": how many cases, "quick": bool, "samples": number, "options": of stator.load}. The replies to it are
 {"event": "interpreter" or "stator", "case", "index"} when a case begins in either, {"event": "outcome", ...} when it ends, and
 {"event": "done"}.
 """
@@ -27,7 +27,7 @@ def sweep(request: Json, replies: TextIO) -> None:
         replies.write(json.dumps(said) + "\n")
         replies.flush()
 
-    for index, case in enumerate(cases(OPERATORS[request["operator"]], quick=request["quick"])):
+    for index, case in enumerate(cases(OPERATORS[request["operator"]], quick=request["quick"], samples=request["samples"])):
         if index < request["skip"]:
             continue
         if isinstance(case, NotACase):

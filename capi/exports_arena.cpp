@@ -42,6 +42,13 @@ stator_status* stator_arena_reset(stator_arena* arena) {
   });
 }
 
+stator_status* stator_arena_trim(stator_arena* arena) {
+  return guarded([&] {
+    require_handle(arena, "arena");
+    arena->arena.trim();
+  });
+}
+
 int64_t stator_arena_generation(const stator_arena* arena) { return arena ? arena->arena.generation() : 0; }
 
 int64_t stator_arena_bytes(const stator_arena* arena) { return arena ? arena->arena.bytes() : 0; }

@@ -5,21 +5,31 @@
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
-#include "runtime/log.h"
+#include "graph/log.h"
 
 using namespace stator;
 using namespace stator::capi;
 
 namespace {
 
+// Without folder and suffix; NULL is "".
+std::string file_name(const char* path) {
+  std::string name = path ? path : "";
+  if (auto slash = name.rfind('/'); slash != std::string::npos) name.erase(0, slash + 1);
+  if (auto dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
+  return name;
+}
+
 template <class Load>
-stator_status* load_module(const stator_options* options, stator_module** out, Load&& load) {
+stator_status* load_module(const stator_options* options, const char* path, stator_module** out, Load&& load) {
   return guarded([&] {
     require_handle(out, "out");
     WarningsToLog warnings;
     ModuleOptions settings = module_options(options);
+    if (settings.name.empty()) settings.name = file_name(path);
     auto handle = std::make_unique<stator_module>();
     handle->module = std::make_shared<StaticModule>(load(settings), settings);
+    add_to_metrics(std::shared_ptr<const StaticModule>(handle->module));
     *out = handle.release();
   });
 }
@@ -49,7 +59,7 @@ const char* type_text(const c10::TypePtr& type) {
 }  // namespace
 
 stator_status* stator_module_load(const char* path, const stator_options* options, stator_module** out) {
-  return load_module(options, out, [&](const ModuleOptions& settings) {
+  return load_module(options, path, out, [&](const ModuleOptions& settings) {
     require_handle(path, "path");
     return load_torchscript_file(path, settings.map_weights);
   });
@@ -57,7 +67,7 @@ stator_status* stator_module_load(const char* path, const stator_options* option
 
 stator_status* stator_module_load_bytes(const void* data, int64_t size, const stator_options* options,
                                         stator_module** out) {
-  return load_module(options, out, [&](const ModuleOptions& settings) {
+  return load_module(options, nullptr, out, [&](const ModuleOptions& settings) {
     require_handle(data, "data");
     require(size >= 0, "size", "is negative");
     if (settings.map_weights)
@@ -80,7 +90,7 @@ stator_status* stator_module_load_shared(const void* data, int64_t size, stator_
     require(size >= 0, "size", "is negative");
   });
   if (failed) return failed;
-  return load_module(options, out, [&](const ModuleOptions&) {
+  return load_module(options, nullptr, out, [&](const ModuleOptions&) {
     return load_torchscript_bytes({owner, static_cast<size_t>(size)}, true);
   });
 }
@@ -118,6 +128,13 @@ stator_status* stator_module_describe(const stator_module* module, stator_bytes*
     require_handle(module, "module");
     require_handle(out, "out");
     *out = make_bytes(describe_module(*module->module)).release();
+  });
+}
+
+stator_status* stator_module_trim(stator_module* module) {
+  return guarded([&] {
+    require_handle(module, "module");
+    module->module->trim();
   });
 }
 

@@ -2,7 +2,7 @@
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
-#include "runtime/log.h"
+#include "graph/log.h"
 #include "tensors.h"
 #include "values.h"
 
@@ -33,6 +33,13 @@ stator_status* stator_runtime_reset_state(stator_runtime* runtime) {
   return guarded([&] {
     require_handle(runtime, "runtime");
     runtime->runtime->reset_state();
+  });
+}
+
+stator_status* stator_runtime_trim(stator_runtime* runtime) {
+  return guarded([&] {
+    require_handle(runtime, "runtime");
+    runtime->runtime->trim();
   });
 }
 

@@ -24,7 +24,7 @@ constexpr std::array<const char*, 3> kTypeNames{"a whole number (stator_options_
                                                 "a real number (stator_options_set_double)",
                                                 "a text (stator_options_set_str)"};
 
-constexpr std::array<Key, 10> kKeys{{
+constexpr std::array<Key, 11> kKeys{{
     {"weights", kString, kLoad},
     {"signature", kString, kLoad},
     {"memory_planner", kString, kLoad},
@@ -32,6 +32,7 @@ constexpr std::array<Key, 10> kKeys{{
     {"name", kString, kLoad},
     {"intra_op_threads", kInt, kRuntime | kPool},
     {"inter_op_threads", kInt, kRuntime | kPool},
+    {"latencies", kString, kRuntime | kPool},
     {"memory_limit_bytes", kInt, kLoad | kRuntime | kPool},
     {"state", kString, kRuntime | kPool},
     {"max_runtimes", kInt, kPool},
@@ -117,6 +118,7 @@ RuntimeOptions read_runtime_options(const stator_options* options) {
   RuntimeOptions out;
   out.intra_op_threads = whole_number(options, "intra_op_threads", 1, 4096, 0);
   out.memory_limit = memory_limit(options);
+  out.latencies = !choose(options, "latencies", "on", "off");
   out.inter_op_threads = whole_number(options, "inter_op_threads", 0, 4096, -1);
   if (options) out.launcher = options->launcher;
   if (setting<std::string>(options, "state"))

@@ -4,6 +4,17 @@
 
 namespace stator {
 
+ArenaContents::ArenaContents(std::shared_ptr<StaticModule> owner)
+    : module(std::move(owner)), block(module->budget()), elsewhere(module->budget()) {}
+
+// By the arena's caller alone, so there is no other writer.
+void ArenaContents::set_bytes(int64_t now) {
+  const int64_t before = bytes.load(std::memory_order_relaxed);
+  if (now == before) return;
+  module->add_arena_bytes(now - before);
+  bytes.store(now, std::memory_order_relaxed);
+}
+
 Lease::Lease(std::shared_ptr<ArenaContents> contents) : contents_(std::move(contents)) {
   if (contents_) contents_->leases.fetch_add(1, std::memory_order_relaxed);
 }
@@ -13,9 +24,7 @@ Lease::~Lease() {
   if (contents_) contents_->leases.fetch_sub(1, std::memory_order_release);
 }
 
-Arena::Arena(std::shared_ptr<StaticModule> module) : contents_(std::make_shared<ArenaContents>()) {
-  contents_->module = std::move(module);
-}
+Arena::Arena(std::shared_ptr<StaticModule> module) : contents_(std::make_shared<ArenaContents>(std::move(module))) {}
 
 const std::vector<at::Tensor>& Arena::outputs() const {
   if (state_.load(std::memory_order_acquire) == kRunning)
@@ -48,13 +57,24 @@ void Arena::clear() noexcept {
   contents_->result = c10::IValue();
   contents_->outputs.clear();
   contents_->lent.clear();
-  bytes_.store(contents_->block.bytes(), std::memory_order_relaxed);
+  contents_->elsewhere.set(0, "");
+  contents_->set_bytes(contents_->block.bytes());
   generation_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Arena::reset() {
   claim();
   clear();
+  state_.store(kEmpty, std::memory_order_release);
+}
+
+void Arena::trim() {
+  claim();
+  clear();
+  contents_->plan = nullptr;
+  contents_->buffers.clear();
+  contents_->block.release();
+  contents_->set_bytes(0);
   state_.store(kEmpty, std::memory_order_release);
 }
 
@@ -65,11 +85,11 @@ void Arena::place(const Plan& plan) {
   std::vector<int64_t> capacities;
   ArenaLayout layout = plan.layout(Place::kArena, &capacities);
   if (contents.plan != &plan) {
-    contents.plan = nullptr;
     contents.buffers.clear();
     contents.buffers.resize(layout.offsets.size());
   }
-  contents.block.reserve(layout.bytes);
+  contents.plan = nullptr;
+  contents.block.reserve(layout.bytes, "results");
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& tensor = plan.tensors[i];
     if (tensor.place != Place::kArena) continue;
@@ -98,13 +118,13 @@ ArenaContents& Arena::begin(const Plan& plan) {
 }
 
 void Arena::finish() {
-  int64_t bytes = contents_->block.bytes();
+  const MemoryBlock& block = contents_->block;
+  int64_t elsewhere = 0;
   for (const at::Tensor& tensor : contents_->outputs) {
-    const auto* data = static_cast<const std::byte*>(tensor.storage().data());
-    bool in_block = data >= contents_->block.data() && data < contents_->block.data() + contents_->block.bytes();
-    if (!in_block) bytes += static_cast<int64_t>(tensor.storage().nbytes());
+    if (!block.holds(tensor.storage().data())) elsewhere += static_cast<int64_t>(tensor.storage().nbytes());
   }
-  bytes_.store(bytes, std::memory_order_relaxed);
+  contents_->elsewhere.set(elsewhere, "results");
+  contents_->set_bytes(block.bytes() + elsewhere);
   state_.store(kFilled, std::memory_order_release);
 }
 

@@ -18,15 +18,23 @@
 namespace stator {
 
 struct ArenaContents {
+  std::shared_ptr<StaticModule> module;  // owns the plan
   MemoryBlock block;
+  MemoryCharge elsewhere;                  // results that lie outside the block
   const Plan* plan = nullptr;              // whose outputs `buffers` are laid out for
   int64_t version = -1;                    // of the plan's observed sizes, when they were
   std::vector<PlannedBuffer> buffers;      // one per tensor that the plan places in an arena
   std::vector<const PlannedBuffer*> lent;  // the caller's memory that outputs of this run were placed in
-  std::shared_ptr<StaticModule> module;    // owns the plan
   c10::IValue result;
   std::vector<at::Tensor> outputs;  // the result's tensors, depth first
   std::atomic<int64_t> leases{0};
+  std::atomic<int64_t> bytes{0};  // that results lie in, as the module's metrics count them
+
+  explicit ArenaContents(std::shared_ptr<StaticModule> module);
+  ArenaContents(const ArenaContents&) = delete;
+  ArenaContents& operator=(const ArenaContents&) = delete;
+  ~ArenaContents() { set_bytes(0); }
+  void set_bytes(int64_t now);
 };
 
 // Keeps an arena's results alive and in place.
@@ -53,17 +61,20 @@ class Arena {
 
   const std::shared_ptr<StaticModule>& module() const { return contents_->module; }
   int64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  int64_t bytes() const { return contents_->bytes.load(std::memory_order_relaxed); }
   bool filled() const { return state_.load(std::memory_order_acquire) == kFilled; }
   // Throw Error(kBusy) while a run is under way.
   const std::vector<at::Tensor>& outputs() const;
   const c10::IValue& result() const;
   Lease lease() const;
   void reset();
+  // reset(), and the memory goes back to the system.
+  void trim();
 
   // For a run: begin() empties the arena and places `plan`'s outputs; then exactly one of finish() and abandon().
   // begin() throws Error(kBusy) if the arena is running or leased, and then changes nothing.
   ArenaContents& begin(const Plan& plan);
+  // finish() throws Error(kMemoryLimit) if the results are too much; the run is then to be abandoned.
   void finish();
   void abandon() noexcept;
 
@@ -76,7 +87,6 @@ class Arena {
   std::shared_ptr<ArenaContents> contents_;
   std::atomic<int> state_{kEmpty};
   std::atomic<int64_t> generation_{0};
-  std::atomic<int64_t> bytes_{0};
 };
 
 }  // namespace stator

@@ -1,20 +1,27 @@
 #include "runtime/module.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <unordered_set>
 
-#include "passes/freeze.h"
 #include "passes/pipeline.h"
+#include "plan/known_sizes.h"
 #include "values/deep_copy.h"
 
 namespace stator {
 
-StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index)
+StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index,
+                           std::shared_ptr<MemoryBudget> budget)
     : method_(std::move(method)), index_(index) {
   if (!method_.graph) return;
-  optimize(*method_.graph);
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
-  if (options.signature_plans) signatures_ = std::make_unique<SignatureCache>();
+  if (options.signature_plans) signatures_ = std::make_unique<SignatureCache>(std::move(budget));
+}
+
+void StaticMethod::trim() {
+  if (signatures_) signatures_->clear();
+  if (plan_) plan_->forget_sizes();
 }
 
 const Plan& StaticMethod::plan() const {
@@ -44,17 +51,32 @@ void StaticMethod::declare(const std::vector<TensorSpec>& specs) {
     specs_[at] = spec;
     declared_[at] = true;
   }
+  if (plan_) learn_sizes(*plan_, Aliases(*method_.graph), declared_tensors());
 }
 
-StaticModule::StaticModule(Program program, const ModuleOptions& options) {
-  freeze(program);
+// Of those whose dtype and shape are fixed.
+std::vector<at::Tensor> StaticMethod::declared_tensors() const {
+  std::vector<at::Tensor> out(specs_.size());
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    const TensorSpec& spec = specs_[i];
+    if (!declared_[i] || !spec.dtype || !spec.shape) continue;
+    if (std::any_of(spec.shape->begin(), spec.shape->end(), [](int64_t size) { return size < 0; })) continue;
+    out[i] = at::empty(*spec.shape, at::TensorOptions(*spec.dtype).device(at::kMeta));
+  }
+  return out;
+}
+
+StaticModule::StaticModule(Program program, const ModuleOptions& options)
+    : budget_(std::make_shared<MemoryBudget>("module", options.memory_limit)) {
+  optimize(program);
   format_ = program.format;
+  name_ = options.name;
   training_ = program.training;
   state_slots_ = std::move(program.slots);
   keep_alive_ = std::move(program.keep_alive);
   for (Method& method : program.methods) {
     methods_.push_back(
-        std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size())));
+        std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size()), budget_));
   }
   if (!options.signature.empty()) {
     auto specs = parse_signature(options.signature);
@@ -94,6 +116,18 @@ int64_t StaticModule::weight_bytes() const {
   }
   for (const StateSlot& slot : state_slots_) count(slot.value);
   return bytes;
+}
+
+void StaticModule::trim() {
+  for (const auto& method : methods_) method->trim();
+}
+
+int64_t StaticModule::plan_evictions() const {
+  int64_t count = 0;
+  for (const auto& method : methods_) {
+    if (method->signatures()) count += method->signatures()->evictions();
+  }
+  return count;
 }
 
 std::shared_ptr<State> StaticModule::make_state() const {

@@ -4,13 +4,16 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "graph/program.h"
+#include "memory/budget.h"
 #include "plan/plan.h"
+#include "profile/metrics.h"
 #include "runtime/options.h"
 #include "runtime/signature.h"
 #include "runtime/signature_cache.h"
@@ -25,7 +28,7 @@ struct State {
 
 class StaticMethod {
  public:
-  StaticMethod(Method method, const ModuleOptions& options, int32_t index);
+  StaticMethod(Method method, const ModuleOptions& options, int32_t index, std::shared_ptr<MemoryBudget> budget);
 
   const std::string& name() const { return method_.name; }
   int32_t index() const { return index_; }  // in its module
@@ -40,12 +43,16 @@ class StaticMethod {
     return input < static_cast<int32_t>(specs_.size()) && declared_[input] ? &specs_[input] : nullptr;
   }
   void declare(const std::vector<TensorSpec>& specs);
+  // As StaticModule::trim().
+  void trim();
   bool writes_input(int32_t input) const { return plan_ && plan_->writes_input[input]; }
   int32_t output_count() const {
     return plan_ && plan_->fixed_structure ? static_cast<int32_t>(plan_->leaves.size()) : -1;
   }
 
  private:
+  std::vector<at::Tensor> declared_tensors() const;
+
   Method method_;
   int32_t index_;
   std::unique_ptr<Plan> plan_;
@@ -67,12 +74,28 @@ class StaticModule {
   bool training() const { return training_; }
   int64_t weight_bytes() const;
 
+  // What metrics call it: the option `name`.
+  const std::string& name() const { return name_; }
+  // Of all its runtimes.
+  MetricsGroup& metrics() { return metrics_; }
+  const MetricsGroup& metrics() const { return metrics_; }
+  // Bytes that results of its runs lie in; arenas keep it true.
+  int64_t arena_bytes() const { return arena_bytes_.load(std::memory_order_relaxed); }
+  void add_arena_bytes(int64_t more) { arena_bytes_.fetch_add(more, std::memory_order_relaxed); }
+  int64_t plan_evictions() const;
+
+  // What runtimes, arenas and signature plans take of memory; the option `memory_limit_bytes` limits it.
+  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
+  // Forgets the sizes seen so far and drops the signature plans: the next run of each method is as the first.
+  void trim();
+
   // A deep copy of the file's state.
   std::shared_ptr<State> make_state() const;
   // The state that runtimes with StateSharing::kShared use.
   std::shared_ptr<State> shared_state();
 
  private:
+  const std::shared_ptr<MemoryBudget> budget_;
   std::string format_;
   bool training_ = false;
   std::vector<std::unique_ptr<StaticMethod>> methods_;
@@ -80,6 +103,9 @@ class StaticModule {
   std::shared_ptr<const void> keep_alive_;
   std::mutex mutex_;
   std::shared_ptr<State> shared_state_;
+  std::string name_;
+  MetricsGroup metrics_;
+  std::atomic<int64_t> arena_bytes_{0};
 };
 
 }  // namespace stator

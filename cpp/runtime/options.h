@@ -26,6 +26,7 @@ struct RuntimeOptions {
   Launcher launcher = {};     // of forks and asynchronous runs
   StateSharing state = StateSharing::kUnset;
   int64_t memory_limit = 0;  // bytes; 0: none but the module's
+  bool latencies = true;     // measured and counted
 };
 
 struct PoolOptions {

@@ -35,6 +35,15 @@ class LendingPool {
     return entries_[index].get();
   }
 
+  // One that exists and is not lent, NULL if there is none; to be given back.
+  T* take_idle() {
+    if (!free_.try_acquire()) return nullptr;
+    const int32_t index = pop();
+    if (index >= 0 && entries_[index]) return entries_[index].get();
+    index < 0 ? free_.release() : give_back(index);
+    return nullptr;
+  }
+
   void give_back(int32_t index) {
     push(index);
     free_.release();

@@ -99,6 +99,7 @@ class StaticRuntime {
   template <class Body>
   void time_run(const StaticMethod& method, Body&& body);
   void run_frame(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs);
+  void run_placed(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs);
   void fill_outputs(const StaticMethod& method, MethodState& state, ArenaContents& contents);
 
   std::shared_ptr<StaticModule> module_;

@@ -2,7 +2,19 @@
 
 #include <algorithm>
 
+#include "graph/error.h"
+
 namespace stator {
+namespace {
+
+int64_t bytes_of(const SignaturePlan& plan) {
+  size_t bytes = sizeof(SignaturePlan) + plan.code.capacity() * sizeof(Instruction);
+  for (const BoundCall& call : plan.calls)
+    bytes += sizeof(BoundCall) + call.inputs.capacity() * sizeof(ValueDescriptor);
+  return static_cast<int64_t>(bytes);
+}
+
+}  // namespace
 
 SignatureCache::Entries::iterator SignatureCache::touch(const InputSignature& signature) {
   auto found =
@@ -13,12 +25,14 @@ SignatureCache::Entries::iterator SignatureCache::touch(const InputSignature& si
 
 void SignatureCache::insert(Entry entry) {
   entries_.push_front(std::move(entry));
-  if (entries_.size() > limit_) entries_.pop_back();
+  if (entries_.size() <= limit_) return;
+  if (entries_.back().plan) evictions_.fetch_add(1, std::memory_order_relaxed);
+  entries_.pop_back();
 }
 
 SignatureCache::Found SignatureCache::find(const InputSignature& signature) {
   std::lock_guard lock(mutex_);
-  if (auto found = touch(signature); found != entries_.end()) return {found->plan, found->plan == nullptr};
+  if (auto found = touch(signature); found != entries_.end()) return {found->plan, !found->plan && !found->no_room};
   insert({signature, nullptr});
   return {};
 }
@@ -27,10 +41,25 @@ void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
   std::lock_guard lock(mutex_);
   auto found = touch(plan->signature);
   if (found == entries_.end()) {
-    insert({plan->signature, std::move(plan)});
-  } else if (!found->plan) {
-    found->plan = std::move(plan);
+    insert({plan->signature, nullptr});
+    found = entries_.begin();
   }
+  if (!found->plan) give(*found, std::move(plan));
+}
+
+void SignatureCache::give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) const {
+  try {
+    entry.charge = std::make_unique<MemoryCharge>(budget_);
+    entry.charge->set(bytes_of(*plan), "a signature plan");
+    entry.plan = std::move(plan);
+  } catch (const Error&) {
+    entry.no_room = true;
+  }
+}
+
+void SignatureCache::clear() {
+  std::lock_guard lock(mutex_);
+  entries_.clear();
 }
 
 std::vector<std::shared_ptr<const SignaturePlan>> SignatureCache::plans() const {

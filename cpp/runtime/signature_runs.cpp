@@ -6,7 +6,8 @@
 
 namespace stator {
 
-SignatureRuns::SignatureRuns(Frame& frame, SignatureCache& cache) : frame_(frame), cache_(cache) {
+SignatureRuns::SignatureRuns(Frame& frame, SignatureCache& cache, RunMetrics& metrics)
+    : frame_(frame), cache_(cache), metrics_(metrics) {
   for (const Instruction& instruction : frame.plan().code) {
     if (instruction.kind == InstructionKind::kLoadState) state_read_.push_back(instruction.index);
   }
@@ -24,6 +25,7 @@ void SignatureRuns::run(State& state) {
   } else if (found.make) {
     run_watched(std::move(signature), state);
   } else {
+    metrics_.plan_miss();
     execute(frame_, state, frame_.plan().code);
   }
 }
@@ -44,16 +46,20 @@ BoundFrame& SignatureRuns::keep(std::shared_ptr<const SignaturePlan> plan) {
 
 void SignatureRuns::run_bound(BoundFrame& bound, State& state) {
   if (bound.prepare()) {
+    metrics_.plan_hit();
     execute(frame_, state, bound.code(), &bound);
   } else {
+    metrics_.plan_miss();
     execute(frame_, state, frame_.plan().code);
   }
 }
 
 void SignatureRuns::run_watched(InputSignature signature, State& state) {
+  metrics_.plan_miss();
   const Observation observation(frame_.plan());
   execute(frame_, state, observation.code());
   cache_.add(make_signature_plan(frame_.plan(), std::move(signature), observation));
+  metrics_.plan_built();
 }
 
 }  // namespace stator

@@ -13,11 +13,13 @@ namespace stator {
 
 class SignatureRuns {
  public:
-  // Both outlive it.
-  SignatureRuns(Frame& frame, SignatureCache& cache);
+  // All outlive it.
+  SignatureRuns(Frame& frame, SignatureCache& cache, RunMetrics& metrics);
 
   // As execute().
   void run(State& state);
+  // Between runs: plans are taken from the cache again.
+  void trim() { frames_.clear(); }
 
  private:
   // Ready frames a runtime keeps for a method; more signatures than that in turn are resolved again and again.
@@ -30,6 +32,7 @@ class SignatureRuns {
 
   Frame& frame_;
   SignatureCache& cache_;
+  RunMetrics& metrics_;
   std::vector<int32_t> state_read_;
   std::vector<std::unique_ptr<BoundFrame>> frames_;  // last used first
 };

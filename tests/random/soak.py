@@ -9,8 +9,9 @@ import time
 import warnings
 
 import torch
-from check import check_model
-from models import make_model
+
+from random_check import check_model
+from random_models import make_model
 
 
 def main() -> int:

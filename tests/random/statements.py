@@ -208,7 +208,9 @@ def dictionary(w: Writer) -> bool:
     if w.rng.random() < 0.5:
         form = w.rng.choice(["{}['{}'] = {}", "{}['{}'].add_(1)", "{}['{}'] = {} * 2", "{}.pop('{}')", "{}.update({{'{}': {}}})"])
         return w.add([form.format(items, key, x)])
-    return w.assign(w.rng.choice(["{}['{}']", "{}['{}'] + 1", "{}.pop('{}')", "torch.cat([t.reshape(-1) for t in {}.values()])"]).format(items, key))
+    return w.assign(
+        w.rng.choice(["{}['{}']", "{}['{}'] + 1", "{}.pop('{}')", "torch.cat([t.reshape(-1) for t in {}.values()])"]).format(items, key)
+    )
 
 
 def pair(w: Writer) -> bool:
@@ -249,7 +251,9 @@ def read_state(w: Writer) -> bool:
     buffer = w.one("S")
     if not buffer:
         return False
-    return w.assign(w.rng.choice(["{0}", "{0} + 1", "self.kept[-1]", "self.kept[0] * 2", "{0} * self.count", "torch.cat([{0}, {0}])"]).format(buffer))
+    return w.assign(
+        w.rng.choice(["{0}", "{0} + 1", "self.kept[-1]", "self.kept[0] * 2", "{0} * self.count", "torch.cat([{0}, {0}])"]).format(buffer)
+    )
 
 
 # --------------------------------------------------------------------------------------------------------- control flow
@@ -276,7 +280,7 @@ def branch(w: Writer) -> bool:
         with w.inner() as body:
             block(w)
             w.add([f"{name} = {w.tensor() or w.one('T')}"])
-        lines += body + (["else:"] if len(lines) == 1 or lines[-1] != "else:" and "else:" not in lines else [])
+        lines += body + (["else:"] if len(lines) == 1 or (lines[-1] != "else:" and "else:" not in lines) else [])
     return w.add(lines, {name: "T"})
 
 
@@ -299,7 +303,11 @@ def loop(w: Writer) -> bool:
         return False
     i = w.fresh()
     kinds = {i: "I"}
-    heads = [f"for {i} in range({w.rng.randint(0, 4)}):", f"for {i} in range(min({w.one('I') or '2'}, 4)):", f"while {i} < 3 and {condition(w)}:"]
+    heads = [
+        f"for {i} in range({w.rng.randint(0, 4)}):",
+        f"for {i} in range(min({w.one('I') or '2'}, 4)):",
+        f"while {i} < 3 and {condition(w)}:",
+    ]
     items = w.one("L")
     if items and all(w.values(items)):
         heads.append(f"for {i} in {items}[:5]:")

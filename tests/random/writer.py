@@ -1,7 +1,8 @@
 """Writes random TorchScript methods.
 
-A statement is proposed as text and tried at once in Python on a few example inputs of different shapes: one that raises, or makes too much, is
-thrown away. So shapes, aliasing and lifetimes need no model of their own here, and what is left is nearly always a method that runs.
+A statement is proposed as text and tried at once in Python on a few example inputs of different shapes: one that raises, or makes too
+much, is thrown away. So shapes, aliasing and lifetimes need no model of their own here, and what is left is nearly
+always a method that runs.
 """
 
 from __future__ import annotations

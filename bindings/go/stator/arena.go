@@ -65,6 +65,16 @@ func (a *Arena) Reset() error {
 	return check(c.ArenaReset(ptr))
 }
 
+// Trim empties the arena and gives its memory back to the system.
+func (a *Arena) Trim() error {
+	ptr, err := a.use()
+	if err != nil {
+		return err
+	}
+	defer a.done()
+	return check(c.ArenaTrim(ptr))
+}
+
 // Generation counts the runs and resets: what [Output] gave is valid while the number stays. It is 0 after Close.
 func (a *Arena) Generation() int64 { return number(a, c.ArenaGeneration) }
 

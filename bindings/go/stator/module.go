@@ -129,6 +129,16 @@ func (m *Module) Describe() (string, error) {
 	return text, check(status)
 }
 
+// Trim forgets the sizes and signatures of earlier runs, so that one on large inputs does not prepare the next ones for another.
+func (m *Module) Trim() error {
+	ptr, err := m.use()
+	if err != nil {
+		return err
+	}
+	defer m.done()
+	return check(c.ModuleTrim(ptr))
+}
+
 // NewRuntime makes a runtime: workspace, bound inputs and a copy of the module's state. It serves all methods.
 func (m *Module) NewRuntime(options ...Option) (*Runtime, error) {
 	ptr, err := m.use()

@@ -114,6 +114,16 @@ func (p *Pool) Call(ctx context.Context, method *Method, args []any, kwargs map[
 	return poolCall(ctx, ptr, method, m, args, kwargs, a)
 }
 
+// Trim gives back what the runtimes that are not lent keep between runs.
+func (p *Pool) Trim() error {
+	ptr, err := p.use()
+	if err != nil {
+		return err
+	}
+	defer p.done()
+	return check(c.PoolTrim(ptr))
+}
+
 // RuntimeCount is the number of runtimes that the pool has made; 0 after Close.
 func (p *Pool) RuntimeCount() int {
 	ptr, err := p.use()

@@ -274,6 +274,16 @@ func (r *Runtime) ResetState() error {
 	return check(c.RuntimeResetState(ptr))
 }
 
+// Trim gives back to the system what is kept between runs; state and what is bound stay.
+func (r *Runtime) Trim() error {
+	ptr, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer r.unlock()
+	return check(c.RuntimeTrim(ptr))
+}
+
 // Clone makes a runtime with a copy of this one's state as it is now; nothing is bound in it.
 func (r *Runtime) Clone() (*Runtime, error) {
 	ptr, err := r.lock()

@@ -224,6 +224,30 @@ func TestGenerationCountsRunsAndResets(t *testing.T) {
 	wantError(t, err, stator.ErrInvalidArgument)
 }
 
+func TestTrimGivesMemoryBack(t *testing.T) {
+	s, _ := openAddMul(t)
+	for range 2 {
+		ok(t, s.rt.Run(s.forward, s.arena))
+	}
+	for _, trim := range []func() error{s.rt.Trim, s.arena.Trim, s.module.Trim} {
+		ok(t, trim())
+	}
+	if s.rt.WorkspaceBytes() != 0 || s.arena.Bytes() != 0 {
+		t.Errorf("%d and %d bytes are left", s.rt.WorkspaceBytes(), s.arena.Bytes())
+	}
+	ok(t, s.rt.Run(s.forward, s.arena))
+	wantValues(t, must(stator.Output[float32](s.arena, 0)), []float32{0.5, 0.5, 0.5, 0.5, 0.5, 0.5})
+}
+
+func TestMemoryLimitIsAnError(t *testing.T) {
+	s := open(t, "add_mul.pt", stator.WithMemoryLimit(64))
+	for input := range 2 {
+		_, err := stator.Input[float32](s.rt, s.forward, input, 1000)
+		ok(t, err)
+	}
+	wantError(t, s.rt.Run(s.forward, s.arena), stator.ErrMemoryLimit, "memory_limit_bytes")
+}
+
 func TestOutputIsTyped(t *testing.T) {
 	s, _ := openAddMul(t)
 	ok(t, s.rt.Run(s.forward, s.arena))

@@ -384,15 +384,22 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  * Keys, by the call that takes them:
  * - stator_module_load and its kin: `weights` ("copy", the default; "map": weights are mapped privately from the file, which must
  *   then be replaced by rename and never in place); `signature` (what the inputs of `forward` must be, checked at bind and call, as in
- *   `x: float32[?, 1, 32], mask: bool[?]`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for bytes); `memory_planner` ("standard", the default; "naive": a place of its own for every tensor; "none": nothing is
- *   planned, every tensor is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("dynamic", the default: one plan for all shapes; "signature": bound plans for repeated signatures too).
+ *   `x: float32[?, 1, 32], mask: bool[?]`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for
+ *   bytes); `memory_planner` ("standard", the default; "naive": a place of its own for every tensor; "none": nothing is planned, every tensor
+ *   is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("dynamic", the default: one plan for all shapes;
+ *   "signature": bound plans for repeated signatures too).
  * - stator_runtime_create, stator_pool_create: `intra_op_threads` (threads inside one run, at least 1; default: the processors that
  *   affinity and quota allow for a runtime, 1 in a pool); `inter_op_threads` (how many threads of the process's own
  *   may run a run's forks beside the caller, at least 0; with 0 forks run where they are waited for; default: one less than the processors
- *   for a runtime, 0 in a pool); `memory_limit_bytes` (for each runtime); `state` ("private": each runtime has its own copy of the module's state, the
+ *   for a runtime, 0 in a pool); `memory_limit_bytes` (for each runtime); `latencies` ("on", the default; "off": how long
+ *   runs take is not measured for metrics, which saves some 20 ns a run); `state` ("private": each runtime has its own copy of the module's state, the
  *   default of stator_runtime_create; "shared": all runtimes that ask for it share one state, one run at a time).
  *   stator_pool_create refuses a stateful module unless `state` is given.
  * - stator_pool_create: `max_runtimes` (1 to 65535, default 128).
+ *
+ * `intra_op_threads` holds for the calling thread and the run alone. The threads are LibTorch's OpenMP's: they sleep when there is no work, but
+ * wait actively for the next for some milliseconds; OMP_WAIT_POLICY=passive, set before the process starts, ends that too. Matrix products,
+ * convolutions and recurrent layers of less than some million multiplications run in one thread, whatever is asked for.
  *
  * `memory_limit_bytes` of a module limits what all its runtimes, arenas and plans hold together: workspaces, results, signature plans, and,
  * while a run is under way, the tensors that its operators return elsewhere and its state. That of a runtime limits its workspace and those

@@ -48,6 +48,16 @@ public final class StatorArena extends Handle {
     }
   }
 
+  /** Empties the arena and gives its memory back to the system. */
+  public void trim() {
+    long arena = enter();
+    try {
+      Status.check(Native.stator_arena_trim(arena));
+    } finally {
+      exit();
+    }
+  }
+
   /**
    * How many tensors the result holds.
    *

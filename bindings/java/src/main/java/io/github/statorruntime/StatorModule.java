@@ -118,6 +118,16 @@ public final class StatorModule extends Handle {
     }
   }
 
+  /** Forgets the sizes and signatures of earlier runs, so that one on large inputs does not prepare the next ones for another. */
+  public void trim() {
+    long module = enter();
+    try {
+      Status.check(Native.stator_module_trim(module));
+    } finally {
+      exit();
+    }
+  }
+
   /**
    * What the module is: format, methods with inputs and outputs, state, bytes of weights.
    *
@@ -127,6 +137,20 @@ public final class StatorModule extends Handle {
     long module = enter();
     try {
       return Status.text(out -> Native.stator_module_describe(module, out));
+    } finally {
+      exit();
+    }
+  }
+
+  /**
+   * What the module's runs have come to: runs, failures by code, latencies, bytes, and what the cache of plans did.
+   *
+   * @return JSON
+   */
+  public String metrics() {
+    long module = enter();
+    try {
+      return Status.text(out -> Native.stator_module_metrics(module, out));
     } finally {
       exit();
     }

@@ -48,6 +48,20 @@ public final class StatorPool extends Handle {
   }
 
   /**
+   * What the runs in the pool's runtimes have come to; how many are lent, and how many calls got none in time.
+   *
+   * @return JSON
+   */
+  public String metrics() {
+    long pool = enter();
+    try {
+      return Status.text(out -> Native.stator_pool_metrics(pool, out));
+    } finally {
+      exit();
+    }
+  }
+
+  /**
    * Calls a method on a runtime that is acquired for it and given back.
    *
    * @param timeout how long to wait for a runtime: zero not at all, null without end
@@ -61,6 +75,16 @@ public final class StatorPool extends Handle {
     long nanos = nanos(timeout);
     return StatorRuntime.call(this, method, identity, args, kwargs, arena, (pool, address, positional, named, into) ->
         out -> Native.stator_pool_call(pool, nanos, address, positional, named, into, out));
+  }
+
+  /** Gives back what the runtimes that are not lent keep between runs. */
+  public void trim() {
+    long pool = enter();
+    try {
+      Status.check(Native.stator_pool_trim(pool));
+    } finally {
+      exit();
+    }
   }
 
   /**

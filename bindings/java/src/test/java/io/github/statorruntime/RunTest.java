@@ -204,6 +204,24 @@ class RunTest extends StatorTest {
     }
   }
 
+  @Test
+  void trimGivesMemoryBack() {
+    try (Session s = new Session("add_mul.pt")) {
+      s.runtime.input(s.forward, 0, DType.FLOAT32, 1000);
+      s.runtime.input(s.forward, 1, DType.FLOAT32, 1000);
+      s.run();
+      s.run();
+      assertTrue(s.arena.bytes() > 0);
+      s.runtime.trim();
+      s.arena.trim();
+      s.module.trim();
+      assertEquals(0, s.runtime.workspaceBytes());
+      assertEquals(0, s.arena.bytes());
+      s.run();
+      assertEquals(1, s.arena.outputCount());
+    }
+  }
+
   private static Object count(Session s, StatorRuntime runtime) {
     try (StatorTensor one = StatorTensor.copyOf(new float[] {1, 1, 1}, 3)) {
       StatorTuple result = (StatorTuple) runtime.call(s.forward, List.of(one), null, s.arena);

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from models import RandomModel
-from writer import copied
 
 import stator
+from random_models import RandomModel
+from writer import copied
 
-PLANNERS = ("standard", "naive")
+PLANNERS = ("standard", "naive", "none")
 PLANS = ("dynamic", "signature")
 # As torch.testing.assert_close.
 TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5), torch.float64: (1e-7, 1e-7)}
@@ -26,7 +26,9 @@ def check_model(model: RandomModel) -> list[str]:
     for planner, plans in itertools.product(PLANNERS, PLANS):
         module = stator.load(model.archive, memory_planner=planner, plans=plans)
         compare = _same_bits if model.exact and plans == "dynamic" else _close
-        problems += [f"{planner}, {plans}: {each}" for each in _check_module(module, model, expected, compare)]
+        runtime = module.runtime(intra_op_threads=1)  # as the interpreter here: the number of threads shows in the last bits
+        problems += [f"{planner}, {plans}: {each}" for each in _check_runtime(runtime, model, expected, compare)]
+        runtime.close()
         module.close()
     return problems
 
@@ -56,12 +58,12 @@ def _arguments(run: list[Any]) -> tuple[list[Any], list[Any]]:
     return arguments, [each.detach() if isinstance(each, torch.Tensor) else each for each in arguments]
 
 
-def _check_module(module: Any, model: RandomModel, expected: list[Outcome], compare: Callable[[Any, Any], bool]) -> list[str]:
+def _check_runtime(runtime: Any, model: RandomModel, expected: list[Outcome], compare: Callable[[Any, Any], bool]) -> list[str]:
     problems, held = [], []
     for number, (run, (wanted, left)) in enumerate(zip(model.runs, expected, strict=True)):
         arguments, memory = _arguments(run)
         try:
-            result = module(*arguments)
+            result = runtime.call(*arguments)
         except stator.Error as error:
             if wanted is not None:
                 problems.append(f"run {number}: {error}")

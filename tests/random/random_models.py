@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
 from statements import statement
 from writer import Writer, copied, new_env
 
@@ -21,6 +22,7 @@ class RandomModel:
     archive: bytes
     exact: bool  # the same kernels give the same bits
     runs: list[list[Any]]  # arguments of forward
+    state: dict[str, Any]  # attributes of the module
 
 
 def make_model(seed: int) -> RandomModel:
@@ -66,7 +68,9 @@ def _argument(kind: str, sizes: dict[str, int], values: torch.Generator, rng: ra
     return tensor
 
 
-def _write(seed: int, rng: random.Random, parameters: list[tuple[str, str]], runs: list[list[Any]], state: dict[str, Any]) -> RandomModel | None:
+def _write(
+    seed: int, rng: random.Random, parameters: list[tuple[str, str]], runs: list[list[Any]], state: dict[str, Any]
+) -> RandomModel | None:
     kinds = {"int": "I", "float": "F", "bool": "B"}
     scope = {name: kinds.get(kind, "T") for name, kind in parameters} | ({"self.buffer": "S"} if state else {})
     examples = [new_env(state, {name: value for (name, _), value in zip(parameters, runs[RUNS.index(i)], strict=True)}) for i in range(3)]
@@ -82,14 +86,17 @@ def _write(seed: int, rng: random.Random, parameters: list[tuple[str, str]], run
     arguments = "".join(f", {name}: {types.get(kind, 'Tensor')}" for name, kind in parameters)
     body = "".join(f"    {line}\n" for line in [*writer.lines, f"return {result}"])
     source = f"def forward(self{arguments}) -> {_result_type(pattern)}:\n{body}"
-    archive = _compile(source, state)
-    return archive and RandomModel(seed, source, archive, writer.exact, runs)
+    archive = compile_model(source, state)
+    return archive and RandomModel(seed, source, archive, writer.exact, runs, state)
 
 
 def _result(writer: Writer, pattern: list[str]) -> str | None:
     """What is returned of the scope: inputs, views and the same tensor twice among it."""
     parts = [writer.tensor() if kind == "T" else writer.one(kind) for kind in pattern]
-    parts = [part or {"L": "[{0}, {0}]", "P": "({0}, {0})", "D": "{{'a': {0}}}"}[kind].format(writer.tensor()) for part, kind in zip(parts, pattern, strict=True)]
+    parts = [
+        part or {"L": "[{0}, {0}]", "P": "({0}, {0})", "D": "{{'a': {0}}}"}[kind].format(writer.tensor())
+        for part, kind in zip(parts, pattern, strict=True)
+    ]
     return ", ".join(parts)
 
 
@@ -99,7 +106,7 @@ def _result_type(pattern: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"Tuple[{', '.join(parts)}]"
 
 
-def _compile(source: str, state: dict[str, Any]) -> bytes | None:
+def compile_model(source: str, state: dict[str, Any]) -> bytes | None:
     tensor = torch._C.TensorType.get()
     types = {"buffer": tensor, "count": torch._C.IntType.get(), "kept": torch._C.ListType(tensor)}
     module = torch._C.ScriptModule("__torch__.Random", torch._C.CompilationUnit(), True)

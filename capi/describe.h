@@ -7,6 +7,11 @@
 
 namespace stator::capi {
 
+// "bound", "out", "native", "fallback", "control".
+const char* node_kind(const PlanNode& node, bool bound = false);
+std::string value_name(const Value* value);  // %name
+
+
 std::string describe_module(const StaticModule& module);
 std::string describe_plan(const StaticMethod& method);
 std::string describe_build();

@@ -18,6 +18,7 @@ struct stator_status {
   const char *node;
   const char *source;
   const char *argument;
+  const char *exception;
 };
 
 #ifdef __cplusplus

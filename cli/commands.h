@@ -10,7 +10,12 @@
 namespace cli {
 
 void inspect(const Common& common);
-void plan(const Common& common, const InputOptions& inputs);
+
+struct PlanOptions {
+  InputOptions inputs;
+  std::string svg;  // file; "" writes none
+};
+void plan(const Common& common, const PlanOptions& options);
 
 struct RunOptions {
   InputOptions inputs;
@@ -25,6 +30,17 @@ struct BenchOptions {
   double seconds = 3;
 };
 void bench(const Common& common, const BenchOptions& options);
+
+struct ProfileOptions {
+  InputOptions inputs;
+  int threads = 1;
+  int64_t runs = 100;
+  std::string trace;  // file; "" writes none
+  int64_t events = 1'000'000;
+};
+void profile(const Common& common, const ProfileOptions& options);
+
+void write_text(const std::string& file, const std::string& text);  // throws Failure (IO)
 
 void version(const std::string& torch, bool json);
 

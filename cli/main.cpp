@@ -37,6 +37,13 @@ CLI::App* add_model_command(CLI::App& app, const char* name, const char* descrip
   if (takes_method)
     command->add_option("--method", common.method, "Which method, by default forward")->type_name("NAME");
   command->add_option("--torch", common.torch, "The folder of LibTorch")->type_name("DIR");
+  command
+      ->add_option("--op-library", common.op_libraries,
+                   "Load a library of operators first (TORCH_LIBRARY); may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command->add_flag("--json", common.json, "Print JSON, errors too");
   return command;
 }
@@ -89,9 +96,10 @@ int parse_and_run(int argc, char** argv) {
   app.add_flag("--json", common.json, "Print JSON, errors too");
   app.add_option("--torch", common.torch, "The folder of LibTorch")->type_name("DIR");
 
-  InputOptions inputs;
+  cli::PlanOptions plan;
   cli::RunOptions run;
   cli::BenchOptions bench;
+  cli::ProfileOptions profile;
   std::string shell;
 
   CLI::App* command =
@@ -103,8 +111,10 @@ int parse_and_run(int argc, char** argv) {
   command->footer(
       std::string("With --inputs or --shape the method is run once and the bytes of its memory are shown.\n") +
       kInputsHelp);
-  add_inputs(command, inputs);
-  command->callback([&] { cli::plan(common, inputs); });
+  add_inputs(command, plan.inputs);
+  command->add_option("--svg", plan.svg, "Write a picture of the memory plan: time to the right, offset upwards")
+      ->type_name("FILE");
+  command->callback([&] { cli::plan(common, plan); });
 
   command = add_model_command(app, "run", "Run a method once", common, true);
   command->footer(kInputsHelp);
@@ -133,6 +143,26 @@ int parse_and_run(int argc, char** argv) {
       ->check(CLI::Range(0.001, 86400.0));
   command->callback([&] { cli::bench(common, bench); });
 
+  command = add_model_command(app, "profile", "Show where the time of a method's runs goes, by node", common, true);
+  command->footer(std::string(kInputsHelp) + "\nThree runs come before, which find sizes and make plans.");
+  add_inputs(command, profile.inputs);
+  command->add_option("--runs", profile.runs, "How many runs, by default 100")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}));
+  command->add_option("--threads", profile.threads, "Threads inside one run, by default 1")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--trace", profile.trace,
+                   "Write each execution of a node, in the format of chrome://tracing and Perfetto")
+      ->type_name("FILE");
+  command
+      ->add_option("--events", profile.events,
+                   "How many executions the trace holds, the first ones; by default 1000000")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 26));
+  command->callback([&] { cli::profile(common, profile); });
+
   const std::vector<std::string> shells = {"bash", "zsh", "fish"};
   command = add_command(app, "completion", "Print a completion script for a shell");
   command->footer("For example: stator completion bash > ~/.local/share/bash-completion/completions/stator");
@@ -151,7 +181,7 @@ int parse_and_run(int argc, char** argv) {
     if (version) {
       cli::version(common.torch, common.json);
     } else if (app.get_subcommands().empty()) {
-      throw cli::UsageError("expected a command: inspect, plan, run, bench or completion; see stator --help");
+      throw cli::UsageError("expected a command: inspect, plan, run, bench, profile or completion; see stator --help");
     }
   } catch (const CLI::Success& help) {
     return app.exit(help);

@@ -32,11 +32,15 @@ void print_counts(const Json& nodes) {
 
 }  // namespace
 
-void plan(const Common& common, const InputOptions& inputs) {
+void plan(const Common& common, const PlanOptions& options) {
+  const InputOptions& inputs = options.inputs;
   const Module module = load_module(common);
   const stator_method* method = find_method(module.get(), common);
   const bool ran = !inputs.file.empty() || !inputs.shapes.empty();
+  if (!options.svg.empty() && !ran)
+    throw UsageError("--svg draws the bytes that a run needs: give --inputs FILE or --shape");
   if (ran) run_once(module.get(), method, inputs);
+  if (!options.svg.empty()) write_text(options.svg, text_of(stator_method_plan_svg, method));
   const Json plan = parse_json(text_of(stator_method_plan, method), "stator_method_plan");
   if (common.json) return print_json(plan);
 

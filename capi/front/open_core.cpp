@@ -110,10 +110,13 @@ void open_now(const std::string &torch_folder) {
   services = {
       .table_id = STATOR_TABLE_ID,
       .status_make = [](int32_t code, const char *message, const char *op, const char *node, const char *source,
-                        const char *argument) { return make_status(code, message, op, node, source, argument); },
+                        const char *argument, const char *exception) {
+        return make_status(code, message, op, node, source, argument, exception);
+      },
       .status_release = stator_status_release,
       .forked = []() -> int32_t { return front::forked() ? 1 : 0; },
       .dtype_name = stator_dtype_name,
+      .status_name = stator_status_name,
       .version = STATOR_VERSION_STRING,
       .torch_path = strdup(torch.path.c_str()),  // for the life of the process
       .torch_version = {torch.version[0], torch.version[1], torch.version[2]},

@@ -13,6 +13,7 @@
 #define STATOR_FRONT_SERVICES_H
 
 #include "stator/stator.h"
+#include "stator/stator_experimental.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +24,7 @@ typedef struct stator_front_services {
 
   // Makes a status. Texts are copied; a NULL text is "". Never fails: without memory it gives the static OUT_OF_MEMORY status.
   stator_status *(*status_make)(int32_t code, const char *message, const char *op, const char *node, const char *source,
-                                const char *argument);
+                                const char *argument, const char *exception);
   void (*status_release)(stator_status *status);
 
   // 1 in a child forked after the core was opened. The front has checked it before every call of the table that returns a status, and
@@ -31,6 +32,7 @@ typedef struct stator_front_services {
   int32_t (*forked)(void);
 
   const char *(*dtype_name)(int32_t dtype);  // stator_dtype_name()
+  const char *(*status_name)(int32_t code);  // stator_status_name()
 
   const char *version;       // of Stator, "0.1.0"
   const char *torch_path;    // the libtorch_cpu that was found: its file's path, or its name if the loader found it

@@ -10,7 +10,8 @@ namespace stator::front {
 
 // Texts are copied, NULL is "". Never fails: without memory it is the static OUT_OF_MEMORY status.
 stator_status *make_status(int32_t code, const char *message, const char *op = nullptr, const char *node = nullptr,
-                           const char *source = nullptr, const char *argument = nullptr) noexcept;
+                           const char *source = nullptr, const char *argument = nullptr,
+                           const char *exception = nullptr) noexcept;
 
 int64_t live_statuses() noexcept;
 

@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "frontend": {"graph"},
     "ops": {"graph"},
     "plan": {"graph", "analysis", "memory", "ops", "kernels"},
+    "profile": {"graph", "plan"},
     "values": {"graph", "frontend"},
     "runtime": {
         "graph",
@@ -22,6 +23,7 @@ MAY_INCLUDE = {
         "ops",
         "kernels",
         "plan",
+        "profile",
         "passes",
         "values",
     },

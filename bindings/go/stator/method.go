@@ -41,6 +41,9 @@ func (m *Method) Graph() (string, error) { return m.read(c.MethodGraph) }
 // Plan is the method's dynamic plan, as JSON: every node, what was chosen for it and why, and the memory.
 func (m *Method) Plan() (string, error) { return m.read(c.MethodPlan) }
 
+// PlanSVG is a picture of the memory that the plan gives its tensors, as the runs so far have sized them.
+func (m *Method) PlanSVG() (string, error) { return m.read(c.MethodPlanSVG) }
+
 func (m *Method) read(call func(*c.Method) (string, *c.Status)) (string, error) {
 	ptr, err := m.use(nil)
 	if err != nil {

@@ -18,6 +18,7 @@ from stator._errors import CLASSES, ClosedError, Error, InternalError, MissingFi
 from stator._stator import ffi, lib
 
 Option = str | int | float | bool
+PARTS = ("message", "operator", "node", "source", "argument", "exception")
 
 
 def text(pointer: Any) -> str:
@@ -31,7 +32,7 @@ def error_of(status: Any, *, about_file: bool = False) -> Error:
     kind = CLASSES.get(code, InternalError)
     if about_file and code == lib.STATOR_NOT_FOUND:
         kind = MissingFileError
-    parts = {part: text(getattr(lib, f"stator_status_{part}")(status)) for part in ("message", "operator", "node", "source", "argument")}
+    parts = {part: text(getattr(lib, f"stator_status_{part}")(status)) for part in PARTS}
     lib.stator_status_release(status)
     message = parts["message"]
     where = ", ".join(part for part in (parts["argument"], parts["operator"], parts["source"]) if part and part not in message)
@@ -142,6 +143,12 @@ def _installed_torch() -> str | None:
         if (Path(place) / "lib" / "libtorch_cpu.so").exists():
             return place
     return None
+
+
+def load_op_library(path: str | os.PathLike[str]) -> None:
+    """Loads a library of operators written for LibTorch (`TORCH_LIBRARY`), for good; models that call them can be loaded afterwards."""
+    need_torch()
+    check(lib.stator_op_library_load(os.fsencode(path)), about_file=True)
 
 
 def build_info_text() -> str:

@@ -113,6 +113,20 @@ public final class StatorMethod {
   }
 
   /**
+   * A picture of the memory that the plan gives its tensors, as the runs so far have sized them.
+   *
+   * @return an SVG document
+   */
+  public String planSvg() {
+    module.enter();
+    try {
+      return Status.text(out -> Native.stator_method_plan_svg(address, out));
+    } finally {
+      module.exit();
+    }
+  }
+
+  /**
    * Calls the method as {@link StatorModule#call} does.
    *
    * @param args positional arguments

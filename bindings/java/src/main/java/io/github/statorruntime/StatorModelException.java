@@ -4,7 +4,21 @@ package io.github.statorruntime;
 public final class StatorModelException extends StatorException {
   private static final long serialVersionUID = 1;
 
-  StatorModelException(int code, String message, String operator, String node, String source, String argument) {
+  /** The type of the model's exception, or "". */
+  private final String exceptionType;
+
+  StatorModelException(
+      int code, String message, String operator, String node, String source, String argument, String exceptionType) {
     super(code, message, operator, node, source, argument);
+    this.exceptionType = exceptionType;
+  }
+
+  /**
+   * The type of the exception that the model raised, as in "ValueError".
+   *
+   * @return the type's name, or "" if it is not known
+   */
+  public String exceptionType() {
+    return exceptionType;
   }
 }

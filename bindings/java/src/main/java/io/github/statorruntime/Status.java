@@ -41,7 +41,8 @@ final class Status {
           Scratch.read(Native.stator_status_operator(status)),
           Scratch.read(Native.stator_status_node(status)),
           Scratch.read(Native.stator_status_source(status)),
-          Scratch.read(Native.stator_status_argument(status)));
+          Scratch.read(Native.stator_status_argument(status)),
+          Scratch.read(Native.stator_status_exception(status)));
     } finally {
       Native.stator_status_release(status);
     }

@@ -3,12 +3,11 @@
 
 namespace stator {
 
-// The processors that this process may use: affinity, cut by the cgroup's quota. At least 1.
-int available_processors();
-
 class IntraOpThreads {
  public:
   explicit IntraOpThreads(int count);
+  // Of the calling thread; 1 if this LibTorch has no OpenMP.
+  static int now();
   ~IntraOpThreads();
   IntraOpThreads(const IntraOpThreads&) = delete;
   IntraOpThreads& operator=(const IntraOpThreads&) = delete;

@@ -1,37 +1,10 @@
-#include "runtime/threads.h"
+#include "ops/threads.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
-#include <sched.h>
-
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <string>
 
 namespace stator {
 namespace {
-
-// Quota of cgroup v2, or v1, in processors; 0 if there is none.
-double cgroup_quota() {
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period) return quota == "max" || period <= 0 ? 0 : std::atof(quota.c_str()) / period;
-  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  std::ifstream v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  double limit = 0;
-  if (v1_quota >> limit && v1_period >> period && limit > 0 && period > 0) return limit / period;
-  return 0;
-}
-
-int count_processors() {
-  cpu_set_t set;
-  int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  double quota = cgroup_quota();
-  if (quota > 0) count = std::min(count, std::max(1, static_cast<int>(std::floor(quota))));
-  return std::max(count, 1);
-}
 
 // Per-thread settings of the OpenMP and MKL that LibTorch itself uses. They are looked up, not linked: a build of LibTorch may have
 // neither, and a second OpenMP in the process would be worse than none.
@@ -59,10 +32,7 @@ const ThreadControls& controls() {
 
 }  // namespace
 
-int available_processors() {
-  static const int count = count_processors();
-  return count;
-}
+int IntraOpThreads::now() { return controls().get_omp ? controls().get_omp() : 1; }
 
 IntraOpThreads::IntraOpThreads(int count) {
   const ThreadControls& control = controls();

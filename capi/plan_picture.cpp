@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "describe.h"
@@ -115,10 +116,14 @@ class Picture {
     int64_t most = 1;
     for (const Panel& panel : panels_) {
       most = std::max(most, panel.bytes);
-      for (const Box& box : panel.boxes) end_ = std::max(end_, box.lifetime.last + 1);
+      for (const Box& box : panel.boxes) {
+        begin_ = std::min(begin_, box.lifetime.first);
+        end_ = std::max(end_, box.lifetime.last + 1);
+      }
     }
+    begin_ = std::min(begin_, end_ - 1);
     per_byte_ = kTallest / static_cast<double>(most);
-    per_step_ = kWidth / end_;
+    per_step_ = kWidth / (end_ - begin_);
   }
 
   std::string draw() {
@@ -159,7 +164,7 @@ class Picture {
   }
 
   void draw(const Box& box, double bottom, double scale) {
-    const double x = kLeft + box.lifetime.first * per_step_;
+    const double x = kLeft + (box.lifetime.first - begin_) * per_step_;
     const double width = (box.lifetime.last - box.lifetime.first + 1) * per_step_;
     const double height = std::max(0.5, static_cast<double>(box.bytes) * scale);
     const double y = bottom - static_cast<double>(box.offset) * scale - height;
@@ -192,10 +197,10 @@ class Picture {
       body_ += formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", kLeft - 6, y + 4) + size_text(offset) +
                "</text>\n";
     }
-    const int steps = std::min(end_, 10);
+    const int steps = std::min(end_ - begin_, 10);
     for (int i = 0; i <= steps; ++i) {
-      const int at = static_cast<int>(static_cast<int64_t>(end_) * i / steps);
-      const double x = kLeft + at * per_step_;
+      const int at = begin_ + static_cast<int>(static_cast<int64_t>(end_ - begin_) * i / steps);
+      const double x = kLeft + (at - begin_) * per_step_;
       body_ += formatted(
           "<path d=\"M%.2f %.2fv4\" stroke=\"#999\"/><text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%d</text>\n", x,
           bottom, x, bottom + 16, at);
@@ -204,7 +209,8 @@ class Picture {
 
   std::string method_;
   std::vector<Panel> panels_;
-  int32_t end_ = 1;  // of time
+  int32_t begin_ = std::numeric_limits<int32_t>::max();  // of time: constants come before the first tensor
+  int32_t end_ = 1;
   double per_byte_ = 1;
   double per_step_ = 1;
   std::string body_;

@@ -74,11 +74,17 @@ void Frame::count(RunMemory* memory) {
   for (size_t i = 0; i < carried_.size(); ++i) buffer_of_operand_[plan_.carried[i]] = memory ? nullptr : &carried_[i];
 }
 
+bool Frame::in_own_place(const PlannedTensor& tensor) const {
+  if (tensor.place == Place::kArena) return false;
+  const c10::IValue& slot = slots_[tensor.slot];
+  return slot.isTensor() && slot.toTensor().is_same(buffers_[tensor.index].tensor);
+}
+
 void Frame::clear() {
   for (int32_t slot : plan_.transient_slots) slots_[slot] = c10::IValue();
-  // Tensors of the arena stand in slots of planned values too, and belong to the arena.
+  // In slots of planned values stand tensors that belong to the arena, and tensors on the heap that found no room. Our own stay.
   for (const PlannedTensor& tensor : plan_.tensors) {
-    if (tensor.place == Place::kArena) slots_[tensor.slot] = c10::IValue();
+    if (!in_own_place(tensor)) slots_[tensor.slot] = c10::IValue();
   }
   for (const ArenaOperand& operand : arena_operands_) buffer_of_operand_[operand.operand] = nullptr;
   for (PlannedBuffer& buffer : carried_) buffer.tensor = buffer.previous = at::Tensor();
@@ -110,11 +116,11 @@ void Frame::check_for_leaks() const {
     if (buffer_of_operand_[operand.operand]) leak(plan_.operands[operand.operand], "still points into the arena");
   }
   for (const PlannedTensor& planned : plan_.tensors) {
-    if (planned.place == Place::kArena && !slots_[planned.slot].isNone()) leak(planned.slot, "still holds a result");
+    const bool in_slot = in_own_place(planned);
+    if (!in_slot && !slots_[planned.slot].isNone()) leak(planned.slot, "still holds a tensor");
     if (planned.place == Place::kArena) continue;
     const at::Tensor& tensor = buffers_[planned.index].tensor;
     if (!tensor.defined()) continue;
-    const bool in_slot = slots_[planned.slot].isTensor() && slots_[planned.slot].toTensor().is_same(tensor);
     if (tensor.use_count() > (in_slot ? 2U : 1U)) leak(planned.slot, "has a planned tensor that something else holds");
     if (tensor.has_storage() && tensor.storage().use_count() > 1)
       leak(planned.slot, "has a planned tensor whose memory something else holds");

@@ -66,6 +66,8 @@ class Frame {
   int64_t placement() const { return placement_; }
 
  private:
+  bool in_own_place(const PlannedTensor& tensor) const;
+
   const Plan& plan_;
   std::vector<c10::IValue> slots_;
   std::vector<c10::IValue*> operands_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 
 #include "analysis/aliases.h"
 #include "passes/effects.h"
@@ -58,16 +59,100 @@ class Folder {
     if (!norm->is_operator("aten::batch_norm") || !is_constant_bool(argument(*norm, "training"), false)) return false;
     Node* conv = norm->input(0)->node;
     if (!is_convolution(conv) || conv->owner != norm->owner || !read_by(conv->output(), norm)) return false;
+    if (is_kept_for_unbatched(*conv)) return false;
     auto folded = fold_parameters(*conv, *norm);
     if (!folded) return false;
-
-    auto replacement = batched(conv);
-    if (!replacement) return false;
-    graph_.set_input(replacement, 1, graph_.constant(folded->weight, c10::TensorType::get()));
-    graph_.set_input(replacement, 2, graph_.constant(folded->bias, c10::TensorType::get()));
-    graph_.replace_uses(norm->output(), replacement->output());
+    if (is_general(*conv) || batch_is_checked(*conv, *norm)) {
+      graph_.replace_uses(norm->output(), conv->output());
+    } else {
+      if (!all_constant(*norm)) return false;
+      conv = keep_for_unbatched(conv, *norm);
+      graph_.replace_uses(norm->output(), conv->owner->owner->output());
+    }
+    graph_.set_input(conv, 1, graph_.constant(folded->weight, c10::TensorType::get()));
+    graph_.set_input(conv, 2, graph_.constant(folded->bias, c10::TensorType::get()));
     graph_.erase(norm);
     return true;
+  }
+
+  static int64_t batched_rank(const Node& conv) { return constant_of(conv.input(1))->toTensor().dim(); }
+
+  static bool all_constant(const Node& norm) {
+    return std::all_of(norm.inputs.begin() + 1, norm.inputs.end(), [](const Value* v) { return constant_of(v); });
+  }
+
+  // The model raises, before it comes to batch_norm, unless the convolution's result has a batch dimension: as torch.nn.BatchNorm2d does.
+  static bool batch_is_checked(const Node& conv, const Node& norm) {
+    for (const Use& asked : conv.output()->uses) {
+      if (!asked.user || !asked.user->is_operator("aten::dim")) continue;
+      for (const Use& compared : asked.user->output()->uses) {
+        if (!compared.user || !compared.user->is_operator("aten::ne") || compared.index != 0) continue;
+        const c10::IValue* rank = constant_of(compared.user->input(1));
+        if (!rank || !rank->isInt() || rank->toInt() != batched_rank(conv)) continue;
+        const auto& decides = compared.user->output()->uses;
+        if (std::any_of(decides.begin(), decides.end(), [&](const Use& use) { return raises_before(use.user, norm); }))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  static bool raises_before(const Node* branch, const Node& norm) {
+    if (!branch || branch->opcode != Opcode::kIf || branch->owner != norm.owner) return false;
+    const auto& taken = branch->blocks[0]->nodes;
+    if (std::none_of(taken.begin(), taken.end(), [](const Node* n) { return n->opcode == Opcode::kRaise; }))
+      return false;
+    return std::find(branch->position, norm.owner->nodes.end(), &norm) != norm.owner->nodes.end();
+  }
+
+  // The other side of what keep_for_unbatched() has made.
+  static bool is_kept_for_unbatched(const Node& conv) {
+    const Node* branch = conv.owner->owner;
+    if (!branch || branch->opcode != Opcode::kIf || branch->blocks[1] != conv.owner) return false;
+    const Node* compared = branch->input()->node;
+    if (!compared || !compared->is_operator("aten::eq") || compared->inputs.size() != 2) return false;
+    const Node* asked = compared->input(0)->node;
+    return asked && asked->is_operator("aten::dim") && asked->input() == conv.input(0);
+  }
+
+  // if input.dim() == rank: the convolution that is to be folded, which is returned; else: both as they were.
+  Node* keep_for_unbatched(Node* conv, const Node& norm) {
+    Value* rank = append_call("aten::dim", {conv->input(0)}, conv);
+    Value* batched = append_call("aten::eq.int", {rank, graph_.constant(batched_rank(*conv))}, conv);
+    Node* branch = graph_.create(Opcode::kIf, {batched});
+    branch->source = norm.source;
+    Node* folded = copy_into(graph_.add_block(branch), *conv);
+    Node* kept = copy_into(graph_.add_block(branch), *conv);
+    Node* kept_norm = copy_into(branch->blocks[1], norm);
+    graph_.set_input(kept_norm, 0, kept->output());
+    for (size_t i = 1; i < kept_norm->inputs.size(); ++i) {  // the convolution may stand before them
+      const Value* input = norm.input(i);
+      graph_.set_input(kept_norm, i, graph_.constant(*constant_of(input), input->type));
+    }
+    graph_.add_result(branch->blocks[0], folded->output());
+    graph_.add_result(branch->blocks[1], kept_norm->output());
+    graph_.add_output(branch, norm.output()->type, norm.output()->name);
+    graph_.insert_before(conv, branch);
+    graph_.replace_uses(conv->output(), branch->output());
+    graph_.set_input(const_cast<Node*>(&norm), 0, branch->output());
+    graph_.erase(conv);
+    return folded;
+  }
+
+  Value* append_call(const char* key, std::vector<Value*> inputs, Node* place) {
+    Node* node = graph_.create(find_operator(key), std::move(inputs));
+    node->source = place->source;
+    graph_.add_output(node, node->op->schema.returns()[0].type());
+    graph_.insert_before(place, node);
+    return node->output();
+  }
+
+  Node* copy_into(Block* block, const Node& node) {
+    Node* copy = graph_.create(node.op, node.inputs);
+    copy->source = node.source;
+    graph_.add_output(copy, node.output()->type, node.output()->name);
+    graph_.append(block, copy);
+    return copy;
   }
 
   bool read_by(const Value* value, const Node* norm) const {
@@ -110,49 +195,6 @@ class Folder {
     shape[0] = -1;
     return Parameters{(weight->to(at::kDouble) * factor.reshape(shape)).to(dtype),
                       ((or_else(*bias, 0) - mean->to(at::kDouble)) * factor + or_else(*shift, 0)).to(dtype)};
-  }
-
-  // The same convolution as an operator that insists on a batch dimension, in place; NULL if its padding is not the same on both sides.
-  Node* batched(Node* conv) {
-    if (is_general(*conv)) return conv;
-    const size_t rank = constant_of(conv->input(1))->toTensor().dim() - 2;
-    Value* padding = conv->op->overload == "padding" ? explicit_padding(*conv, rank) : argument(*conv, "padding");
-    Value* stride = argument(*conv, "stride");
-    Value* dilation = argument(*conv, "dilation");
-    for (const Value* list : {padding, stride, dilation}) {
-      if (!list || list->type->kind() != c10::TypeKind::ListType) return nullptr;
-    }
-    Value* groups = argument(*conv, "groups");
-    Value* input = conv->input(0);
-    Value* weight = conv->input(1);
-    Value* bias = conv->input(2);
-    Value* transposed = graph_.constant(false);
-    Value* output_padding = graph_.constant(c10::List<int64_t>(std::vector<int64_t>(rank, 0)));
-    graph_.remove_inputs(conv);
-    conv->op = find_operator("aten::convolution", "");
-    for (Value* value : {input, weight, bias, stride, padding, dilation, transposed, output_padding, groups})
-      graph_.add_input(conv, value);
-    return conv;
-  }
-
-  Value* explicit_padding(const Node& conv, size_t rank) {
-    const c10::IValue* how = constant_argument(conv, "padding");
-    const c10::IValue* dilation = constant_argument(conv, "dilation");
-    if (!how || !how->isString()) return nullptr;
-    std::vector<int64_t> sizes(rank, 0);
-    if (how->toStringRef() == "same") {
-      if (!dilation || !dilation->isIntList() || dilation->toListRef().empty()) return nullptr;
-      std::vector<int64_t> steps = dilation->toIntVector();
-      const at::Tensor& weight = constant_of(conv.input(1))->toTensor();
-      for (size_t i = 0; i < rank; ++i) {
-        int64_t both = steps[steps.size() == 1 ? 0 : i] * (weight.size(static_cast<int64_t>(i) + 2) - 1);
-        if (both % 2 != 0) return nullptr;
-        sizes[i] = both / 2;
-      }
-    } else if (how->toStringRef() != "valid") {
-      return nullptr;
-    }
-    return graph_.constant(c10::List<int64_t>(sizes));
   }
 
   Graph& graph_;

@@ -1,8 +1,6 @@
 """Views, writes in place, containers that change, and results that share memory with something: whatever a value is, only the values of
 the run that made it may show."""
 
-# ruff: noqa: UP006, UP007, UP035, UP045
-
 from typing import Dict, List, Optional, Tuple
 
 import pytest

@@ -1,7 +1,5 @@
 """What upstream's Static Runtime gets wrong (defects A to M), as LibTorch 2.15 still shows: silently wrong results, crashes, refusals."""
 
-# ruff: noqa: UP006, UP035, UP045
-
 from typing import List, Tuple
 
 import pytest

@@ -1,11 +1,8 @@
 """Features of the TorchScript language, one function a row: whatever the interpreter runs, Stator runs equally."""
 
-# ruff: noqa: E501, N806, RUF005, RET501, RET505, SIM108, SIM300, B007, B905, C416, C419, F841, I001, PERF401, UP006, UP007, UP032, UP035, UP045
-# The rows are written as models are written, and TorchScript knows typing's names only.
-
 import math
 from enum import Enum
-from typing import Any, Dict, Final, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import pytest
 import torch
@@ -453,7 +450,7 @@ def overloaded(x: int) -> int: ...
 def overloaded(x: Tensor) -> Tensor: ...
 
 
-def overloaded(x):  # noqa: F811
+def overloaded(x):
     return x + 1
 
 

@@ -1,7 +1,5 @@
 """Modules as values: submodules picked at run time, interfaces, containers, and the state they write."""
 
-# ruff: noqa: UP006, UP035, UP045
-
 from typing import Dict, Final, List, Optional, Tuple
 
 import pytest

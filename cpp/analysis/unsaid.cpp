@@ -62,6 +62,10 @@ bool may_return_argument(const Operator& op) {
   return std::binary_search(kMayReturnArgument.begin(), kMayReturnArgument.end(), op.name);
 }
 
+bool is_opaque(const Operator& op) {
+  return op.schema.aliasAnalysis() == c10::AliasAnalysisKind::CONSERVATIVE && !op.name.starts_with("aten::");
+}
+
 bool writes_statistics(const Node& node) {
   if (node.opcode != Opcode::kOperator) return false;
   if (std::find(kNormalisations.begin(), kNormalisations.end(), node.op->name) == kNormalisations.end()) return false;

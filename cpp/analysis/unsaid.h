@@ -8,6 +8,9 @@ namespace stator {
 // The result may be an argument, an element of one, or a view of either: a dropout that drops nothing gives its input back.
 bool may_return_argument(const Operator& op);
 
+// Its schema was inferred from a C++ function and says nothing: it may write, keep and return whatever its arguments reach.
+bool is_opaque(const Operator& op);
+
 // It may write its `running_mean` and `running_var`: normalisation, unless constants say that it does not train.
 bool writes_statistics(const Node& node);
 

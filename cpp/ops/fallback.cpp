@@ -11,17 +11,6 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
   return tensor.defined() && tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
-at::Tensor unshared(const Call& call, const at::Tensor& result) {
-  for (int i = 0; i < call.input_count(); ++i) {
-    if (shares_storage(call.in(i), result)) return result.clone();
-  }
-  return result;
-}
-
-void run_fallback(const Call& call) { run_boxed(call); }
-
-}  // namespace
-
 bool shares_storage(const c10::IValue& argument, const at::Tensor& tensor) {
   const c10::StorageImpl* storage = storage_of(tensor);
   if (!storage) return false;
@@ -32,6 +21,17 @@ bool shares_storage(const c10::IValue& argument, const at::Tensor& tensor) {
   }
   return false;
 }
+
+at::Tensor unshared(const Call& call, const at::Tensor& result) {
+  for (int i = 0; i < call.input_count(); ++i) {
+    if (shares_storage(call.in(i), result)) return result.clone();
+  }
+  return result;
+}
+
+void run_fallback(const Call& call) { run_boxed(call); }
+
+}  // namespace
 
 void unshare(const Call& call, c10::IValue& result) {
   if (result.isTensor()) {
@@ -53,8 +53,8 @@ void run_boxed(const Operator& op, const Call& call) {
   } else {
     op.boxed(stack);
   }
-  // TorchScript's own copies of containers share the elements, and do not say so.
-  const bool promises = op.in_dispatcher();
+  // TorchScript's own copies of containers share the elements, and do not say so. A schema inferred from a C++ function says nothing.
+  const bool promises = op.in_dispatcher() && op.schema.aliasAnalysis() != c10::AliasAnalysisKind::CONSERVATIVE;
   const auto& returns = op.schema.returns();
   for (size_t i = 0; i < stack.size(); ++i) {
     if (promises && i < returns.size() && !returns[i].alias_info()) unshare(call, stack[i]);

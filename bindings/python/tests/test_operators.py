@@ -77,6 +77,42 @@ def test_torch_and_stator_share_a_library_in_one_process(tmp_path: Path) -> None
     )
 
 
+def test_an_operator_without_a_schema_may_write_what_it_reaches(tmp_path: Path) -> None:
+    run_alone(
+        tmp_path,
+        f"""
+        import sys, torch, stator
+        torch.ops.load_library(sys.argv[1])
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("seen", torch.zeros(3))
+
+            def forward(self, x: torch.Tensor):
+                a = x * 2
+                b = torch.ops.stator_library.bump(a)
+                b.mul_(3)
+                c = torch.ops.stator_library.bump([x.view(-1) * 1][0])
+                torch.ops.stator_library.bump(self.seen)
+                torch.ops.stator_library.bump(x)
+                d = x * 5
+                e = d * d
+                return a * 1, b * 1, c + e, self.seen * 1
+
+        scripted = torch.jit.script(Model())
+        scripted.save({str(tmp_path / "m.pt")!r})
+        with stator.load({str(tmp_path / "m.pt")!r}) as module, torch.inference_mode():
+            for _ in range(4):
+                x = torch.randn(3)
+                mine, theirs = x.clone(), x.clone()
+                for got, expected in zip(module(mine), scripted(theirs), strict=True):
+                    torch.testing.assert_close(torch.from_dlpack(got), expected)
+                torch.testing.assert_close(mine, theirs)
+    """,
+    )
+
+
 def test_torch_runs_a_kernel_of_the_c_interface_as_stator_does(tmp_path: Path) -> None:
     run_alone(
         tmp_path,

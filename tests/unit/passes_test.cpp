@@ -936,11 +936,11 @@ TEST(Pipeline, attributes_that_only_dead_branches_write_are_constants) {
                    {"seen", c10::TensorType::get(), at::zeros({})}};
   program.methods.emplace_back().graph = parse_graph(R"(graph(%x : Tensor):
     %1 : int = prim::Constant[value=1]()
-    %none : NoneType = prim::Constant()
+    %none : NoneType = prim::Constant[value=None]()
     %tenth : float = prim::Constant[value=0.1]()
     %training : bool = stator::LoadState[slot=0]()
     %mean : Tensor = stator::LoadState[slot=1]()
-     = prim::If(%training)
+    prim::If(%training)
       block0():
         %seen : Tensor = stator::LoadState[slot=2]()
         %more : Tensor = aten::add_.Scalar(%seen, %1, %1)

@@ -880,9 +880,9 @@ TEST(FoldBatchNorm, nothing_is_kept_where_the_model_insists_on_a_batch) {
     %d : int = aten::dim(%c)
     %4 : int = prim::Constant[value=4]()
     %wrong : bool = aten::ne.int(%d, %4)
-     = prim::If(%wrong)
+    prim::If(%wrong)
       block0():
-         = prim::RaiseException(%same, %none)
+        prim::RaiseException(%same, %none)
         -> ()
       block1():
         -> ()

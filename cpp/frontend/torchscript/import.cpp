@@ -10,7 +10,6 @@
 #include <array>
 #include <unordered_map>
 
-#include "analysis/aliases.h"
 #include "frontend/torchscript/slot_table.h"
 
 namespace stator {
@@ -176,7 +175,7 @@ class Importer {
     auto constant = jit::toIValue(node->output());
     if (!constant) return;  // a function's name, left over from inlining
     const auto& type = node->output()->type();
-    const bool could_change = may_alias(type) && constant->isPtrType() && !constant->isString();
+    const bool could_change = constant->isPtrType() && !constant->isNone() && !constant->isString();
     if (!could_change) {
       values_[node->output()] = graph_.constant(*constant, type);
     } else {

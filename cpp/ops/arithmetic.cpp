@@ -1,7 +1,6 @@
 // Python's arithmetic on numbers beyond the basic operators (scalars.cpp): rounding, powers, elementary functions, bits.
 #include <ATen/core/ivalue_inl.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -42,8 +41,9 @@ constexpr auto kCos = [](auto a) -> Float { return std::cos(static_cast<Float>(a
 constexpr auto kTanh = [](auto a) -> Float { return std::tanh(static_cast<Float>(a)); };
 constexpr auto kLog = [](auto a) -> Float { return std::log(static_cast<Float>(a)); };
 constexpr auto kPow = [](auto a, auto b) -> Float { return std::pow(static_cast<Float>(a), static_cast<Float>(b)); };
-constexpr auto kMin = [](auto a, auto b) -> Float { return std::min<Float>(a, b); };
-constexpr auto kMax = [](auto a, auto b) -> Float { return std::max<Float>(a, b); };
+// With NaN on either side the second number.
+constexpr auto kMin = [](Float a, Float b) { return a < b ? a : b; };
+constexpr auto kMax = [](Float a, Float b) { return a > b ? a : b; };
 constexpr auto kSame = [](auto a) { return a; };
 
 // Numbers whose type is known only when they come: a real one counts as a float where one of two is.

@@ -10,20 +10,26 @@ namespace {
 // Tensor or None, as LibTorch's functions take it.
 std::optional<at::Tensor> optional_tensor(const c10::IValue& value) { return value.toOptional<at::Tensor>(); }
 
-bool plain_or_none(const c10::IValue& value) { return value.isNone() || is_plain(value); }
+// None, or one number a channel. The out form refuses parameters of another dtype, which the functional one takes.
+bool fits(const c10::IValue& parameter, const at::Tensor& input) {
+  if (parameter.isNone()) return true;
+  const at::Tensor& tensor = parameter.toTensor();
+  return is_plain(tensor) && tensor.scalar_type() == input.scalar_type() && tensor.dim() == 1 &&
+         tensor.size(0) == input.size(1);
+}
+
+bool takes(const Call& call) {
+  const at::Tensor& input = call.tensor(0);
+  if (!is_plain(input) || input.dim() < 2 || input.numel() == 0 || !input.is_floating_point()) return false;
+  const bool training = call.in(5).toBool();
+  return !training && !call.in(3).isNone() && !call.in(4).isNone() && fits(call.in(1), input) &&
+         fits(call.in(2), input) && fits(call.in(3), input) && fits(call.in(4), input);
+}
 
 // batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
 void batch_norm(const Call& call) {
+  if (!takes(call)) return run_boxed(call);
   const at::Tensor& input = call.tensor(0);
-  bool plain = is_plain(input) && input.dim() >= 2 && input.numel() > 0 && input.is_floating_point();
-  for (int i = 1; i <= 4; ++i) plain = plain && plain_or_none(call.in(i));
-  plain = plain && !call.in(3).isNone() && !call.in(4).isNone();
-  if (!plain || call.in(5).toBool()) return run_boxed(call);
-  const int64_t channels = input.size(1);
-  for (int i = 1; i <= 4; ++i) {
-    const bool fits = call.in(i).isNone() || (call.tensor(i).dim() == 1 && call.tensor(i).size(0) == channels);
-    if (!fits) return run_boxed(call);
-  }
   const at::MemoryFormat format = input.suggest_memory_format();
   const at::DimVector strides =
       format == at::MemoryFormat::Contiguous ? at::DimVector() : strides_for(input.sizes(), format);

@@ -8,9 +8,6 @@ namespace stator {
 
 Implementation fallback(const Node& node);
 
-// True for a tensor, or a list with a tensor, on the same storage.
-bool shares_storage(const c10::IValue& argument, const at::Tensor& tensor);
-
 // A result whose schema promises fresh memory gets it, whatever the kernel did: the plan may reuse the argument's memory while the result
 // lives.
 void unshare(const Call& call, c10::IValue& result);

@@ -49,7 +49,8 @@ void extend_and_return(const Call& call) {
 
 void repeat(const Call& call) {
   const List list = call.in(0).toList();
-  const int64_t times = std::max<int64_t>(call.in(1).toInt(), 0);
+  const int64_t times = call.in(1).toInt();
+  if (times < 0) return run_boxed(call);
   List repeated = new_list(list, list.size() * static_cast<size_t>(times));
   for (int64_t i = 0; i < times; ++i) extend_with(repeated, list);
   call.out() = std::move(repeated);
@@ -162,8 +163,9 @@ void all(const Call& call) {
 
 void count_up(const Call& call) {
   const int64_t end = call.in(0).toInt();
+  if (end < 0) return run_boxed(call);
   c10::List<int64_t> numbers;
-  numbers.reserve(std::max<int64_t>(end, 0));
+  numbers.reserve(end);
   for (int64_t i = 0; i < end; ++i) numbers.push_back(i);
   call.out() = std::move(numbers);
 }

@@ -70,7 +70,7 @@ struct Description {
 struct Known {
   Signature signature;
   std::vector<Description> results;
-  // False once the out form proved to be no substitute: results alias an argument, or depend on data.
+  // False once the out form proved to be no substitute: the results are not plain, depend on data, or it refuses the arguments.
   mutable std::atomic<bool> usable{true};
 };
 
@@ -106,13 +106,6 @@ struct OutOverload {
   Memory memory = {};
 };
 
-bool shares_memory(const Call& call, const at::Tensor& result) {
-  for (int i = 0; i < call.input_count(); ++i) {
-    if (shares_storage(call.in(i), result)) return true;
-  }
-  return false;
-}
-
 // The functional form, and what is to be learned of it.
 void run_and_learn(const Call& call, const OutOverload& overload, Signature signature) {
   run_boxed(*overload.op, call);
@@ -120,7 +113,7 @@ void run_and_learn(const Call& call, const OutOverload& overload, Signature sign
   known->signature = std::move(signature);
   for (size_t i = 0; i < overload.op->schema.returns().size(); ++i) {
     const at::Tensor& result = call.out(static_cast<int>(i)).toTensor();
-    if (!is_plain(result) || shares_memory(call, result)) {
+    if (!is_plain(result)) {
       known->usable = false;
       break;
     }

@@ -63,8 +63,9 @@ constexpr auto kLt = [](auto a, auto b) { return a < b; };
 constexpr auto kLe = [](auto a, auto b) { return a <= b; };
 constexpr auto kGt = [](auto a, auto b) { return a > b; };
 constexpr auto kGe = [](auto a, auto b) { return a >= b; };
-constexpr auto kMin = [](auto a, auto b) { return b < a ? b : a; };
-constexpr auto kMax = [](auto a, auto b) { return a < b ? b : a; };
+// With NaN on either side the second number.
+constexpr auto kMin = [](auto a, auto b) { return a < b ? a : b; };
+constexpr auto kMax = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto kToBool = [](auto a) { return static_cast<bool>(a); };
 constexpr auto kToInt = [](auto a) { return static_cast<Int>(a); };
 constexpr auto kToFloat = [](auto a) { return static_cast<Float>(a); };

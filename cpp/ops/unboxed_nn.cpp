@@ -23,7 +23,7 @@ const auto layers = native_operators<
     ops::gru_cell, ops::gru_data, ops::gru_input, ops::hinge_embedding_loss, ops::instance_norm, ops::kl_div,
     ops::l1_loss, ops::linalg_matrix_norm, ops::linalg_matrix_norm_str_ord, ops::linalg_norm, ops::linalg_norm_ord_str,
     ops::lstm_cell, ops::lstm_data, ops::lstm_input, ops::margin_ranking_loss, ops::max_pool1d,
-    ops::max_pool1d_with_indices, ops::max_pool2d, ops::max_pool3d, ops::multilabel_margin_loss,
+    ops::max_pool1d_with_indices, ops::max_pool2d, ops::max_pool3d, ops::multilabel_margin_loss, ops::native_batch_norm,
     ops::native_channel_shuffle, ops::native_dropout, ops::native_group_norm, ops::nll_loss, ops::nll_loss2d,
     ops::nll_loss_nd, ops::norm_ScalarOpt_dtype, ops::norm_except_dim, ops::normal_float_float, ops::nuclear_norm,
     ops::nuclear_norm_dim, ops::one_hot, ops::pad, ops::pad_sequence, ops::pairwise_distance, ops::pdist,

@@ -97,7 +97,7 @@ void Frame::run(const Arguments& arguments) {
 }
 
 bool Frame::planned(size_t i) const {
-  return outputs_[i].isTensor() && outputs_[i].toTensor().has_storage() &&
+  return i < outputs_.size() && outputs_[i].isTensor() && outputs_[i].toTensor().has_storage() &&
          outputs_[i].toTensor().storage().data() == static_cast<const void*>(memory_[i].data());
 }
 

@@ -41,6 +41,8 @@ class Frame {
   int64_t observed(size_t i = 0) const { return observed_[i]; }
   ImplKind kind() const { return implementation_.kind; }
   Node& node() { return *node_; }
+  // Runs what was prepared for the other's node, as two runtimes of one plan do.
+  void share(const Frame& other) { implementation_ = other.implementation_; }
   // After the node was changed.
   void choose() { implementation_ = choose_implementation(*node_); }
 

@@ -66,7 +66,7 @@ void index(const Call& call) {
   bool plain = is_plain(self);
   for (const c10::IValue& element : call.in(1).toListRef()) plain = plain && (element.isNone() || is_plain(element));
   if (!plain) return run_boxed(call);
-  const auto indices = call.in(1).toOptionalTensorList();
+  const auto indices = call.in(1).to<c10::List<std::optional<at::Tensor>>>();
   Planned<native::structured_index_out> op(call);
   const auto found = op.meta(self, indices);
   op.impl(self, found.sizes, found.strides, op.maybe_get_output(0));

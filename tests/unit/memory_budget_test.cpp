@@ -64,7 +64,7 @@ TEST(Frame, a_planted_leak_is_seen) {
 TEST(Plan, sizes_that_do_not_depend_on_inputs_are_known_before_the_first_run) {
   auto graph = parse_graph(
       "graph(%x : Tensor):\n"
-      "  %none : NoneType = prim::Constant()\n"
+      "  %none : None = prim::Constant[value=None]()\n"
       "  %one : int = prim::Constant[value=1]()\n"
       "  %sizes : List[int] = prim::Constant[value=[3, 5]]()\n"
       "  %zeros : Tensor = aten::zeros(%sizes, %none, %none, %none, %none)\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import pathlib
 import threading
 import time
@@ -205,6 +206,19 @@ def test_results_freed_in_other_threads(load, x):
     with ThreadPoolExecutor(4) as executor:
         for result in executor.map(lambda turn: model(x + turn, x), range(100)):
             assert result.shape == (2, 3)
+
+
+def test_a_result_in_a_cycle_gives_its_arena_back_whole(load, x):
+    model = load("linear")
+    expected = model(np.ones((1, 8), np.float32)).numpy().copy()
+    for _ in range(3):
+        cycle = [model(np.ones((1, 8), np.float32))]
+        cycle.append(cycle)
+        del cycle
+        gc.collect()
+        before = stator.live_handles()["arena"]
+        np.testing.assert_array_equal(model(np.ones((1, 8), np.float32)).numpy(), expected)
+        assert stator.live_handles()["arena"] == before == 1
 
 
 def test_asyncio(load, x):

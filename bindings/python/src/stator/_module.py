@@ -186,6 +186,7 @@ class _Callers:
     def __init__(self, module: Any) -> None:
         self._module = module
         self._arenas: deque[Any] = deque()
+        self._lent: dict[int, Any] = {}
         self._lock = threading.Lock()
         self._stateful: bool | None = None
         self._pool: Any = None
@@ -194,11 +195,12 @@ class _Callers:
     def call(self, entry: Entry, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self._stateful is None:
             self._start()
-        lease = _Lease(self._arena(), self._arenas)
+        arena = self._arena()
+        lease = _Lease(arena, self._lent, self._arenas)
         if not self._stateful:
-            return invoke(partial(lib.stator_pool_call, self._pool, -1), entry, args, kwargs, lease.arena, lease)
+            return invoke(partial(lib.stator_pool_call, self._pool, -1), entry, args, kwargs, arena, lease)
         with self._lock:
-            return invoke(partial(lib.stator_runtime_call, self._runtime), entry, args, kwargs, lease.arena, lease)
+            return invoke(partial(lib.stator_runtime_call, self._runtime), entry, args, kwargs, arena, lease)
 
     def reset_state(self) -> None:
         if self._stateful is None:
@@ -231,13 +233,19 @@ class _Callers:
 
 
 class _Lease:
-    """Held by the tensors of a result: when the last is gone, the arena serves another call."""
+    """Held by the tensors of a result: when the last is gone, the arena serves another call.
 
-    __slots__ = ("_free", "arena")
+    The arena itself is held by the callers all the while. Were it held here, the collector could find both in one cycle (an exception's
+    frames, say), and the arena, released by its own finalizer, would come back to life.
+    """
 
-    def __init__(self, arena: Any, free: deque[Any]) -> None:
-        self.arena = arena
+    __slots__ = ("_free", "_key", "_lent")
+
+    def __init__(self, arena: Any, lent: dict[int, Any], free: deque[Any]) -> None:
+        self._key = id(arena)
+        self._lent = lent
         self._free = free
+        lent[self._key] = arena
 
     def __del__(self) -> None:
-        self._free.append(self.arena)
+        self._free.append(self._lent.pop(self._key))

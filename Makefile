@@ -105,7 +105,7 @@ test-c: native ## Only the tests of C and C++
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
 
 test-python: native python $(VENV_STAMP)/test models real-models ## Only the tests of the Python binding
-	$(ENV) $(PYTHON) -m pytest --import-mode=importlib bindings/python/tests tests/conformance tests/cli tests/seeing tests/semantics tests/sweep tests/models \
+	$(ENV) $(PYTHON) -m pytest --rootdir=. --import-mode=importlib bindings/python/tests tests/conformance tests/cli tests/seeing tests/semantics tests/sweep tests/models \
 	  tests/random tests/endurance
 
 test-go: native go models ## Only the tests of the Go binding

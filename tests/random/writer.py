@@ -96,13 +96,14 @@ class Writer:
 
 
 def _runs(lines: Lines, envs: list[Env]) -> bool:
-    code = "\n".join(re.sub(r"^(\s*)return\b.*", r"\1pass", line) for line in lines)
+    # In a loop, because a break or continue that is tried may stand in one.
+    code = "for _ in (0,):\n" + "\n".join("    " + re.sub(r"^(\s*)return\b.*", r"\1pass", line) for line in lines or ["pass"])
     with suppress(Exception):
         compiled = compile(code, "<random>", "exec")
         for env in envs:
             names = {**_NAMES, **env}
             exec(compiled, names)
-            env.update({name: value for name, value in names.items() if name not in _NAMES and name != "__builtins__"})
+            env.update({name: value for name, value in names.items() if name not in _NAMES and name not in ("_", "__builtins__")})
         return True
     return False
 

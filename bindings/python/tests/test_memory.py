@@ -40,14 +40,17 @@ class Remembers(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.last = torch.zeros(3)
-        self.seen: list[torch.Tensor] = []
+        self.seen = torch.jit.Attribute([], list[torch.Tensor])
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         before = self.last + 0
         self.last = x
         self.seen.append(x[1:])
         self.last.add_(1)
-        return before + sum([t.sum() for t in self.seen])
+        total = before
+        for tensor in self.seen:
+            total = total + tensor.sum()
+        return total
 
 
 def load(model: torch.nn.Module, **options: Any) -> stator.Module:

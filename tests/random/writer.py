@@ -68,7 +68,7 @@ class Writer:
     def add(self, lines: Lines, makes: dict[str, str] | None = None, *, pure: bool = False) -> bool:
         """Takes the statement if it runs in all examples. `pure`: it changes nothing that is there."""
         envs = [dict(env) for env in self.envs] if pure else [copied(env) for env in self.envs]
-        if not _runs(lines, envs) or not all(_small(env.get(name)) for env in envs for name in makes or {}):
+        if not _runs(lines, envs) or not all(name in env and _small(env[name]) for env in envs for name in makes or {}):
             return False
         self.envs = envs
         self.lines += lines

@@ -11,7 +11,6 @@ namespace stator::capi {
 const char* node_kind(const PlanNode& node, bool bound = false);
 std::string value_name(const Value* value);  // %name
 
-
 std::string describe_module(const StaticModule& module);
 std::string describe_plan(const StaticMethod& method);
 std::string describe_build();

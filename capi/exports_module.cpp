@@ -1,11 +1,11 @@
 // Modules and methods.
 #include "describe.h"
 #include "frontend/torchscript/load.h"
+#include "graph/log.h"
 #include "graph/printer.h"
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
-#include "graph/log.h"
 
 using namespace stator;
 using namespace stator::capi;

@@ -1,8 +1,8 @@
 // Runtimes: binding and running.
+#include "graph/log.h"
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
-#include "graph/log.h"
 #include "tensors.h"
 #include "values.h"
 

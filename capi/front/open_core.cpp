@@ -109,10 +109,10 @@ void open_now(const std::string &torch_folder) {
   std::free(const_cast<char *>(services.torch_path));  // of an attempt that failed later
   services = {
       .table_id = STATOR_TABLE_ID,
-      .status_make = [](int32_t code, const char *message, const char *op, const char *node, const char *source,
-                        const char *argument, const char *exception) {
-        return make_status(code, message, op, node, source, argument, exception);
-      },
+      .status_make =
+          [](int32_t code, const char *message, const char *op, const char *node, const char *source,
+             const char *argument,
+             const char *exception) { return make_status(code, message, op, node, source, argument, exception); },
       .status_release = stator_status_release,
       .forked = []() -> int32_t { return front::forked() ? 1 : 0; },
       .dtype_name = stator_dtype_name,

@@ -1201,9 +1201,10 @@ STATOR_API int32_t stator_pool_runtime_count(const stator_pool *pool);
  * @threads one per runtime and per arena
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run_async(stator_runtime *runtime, const stator_method *method,
-                                                                    stator_arena *arena, stator_queue *queue,
-                                                                    int64_t tag, stator_future **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run_async(stator_runtime *runtime,
+                                                                    const stator_method *method, stator_arena *arena,
+                                                                    stator_queue *queue, int64_t tag,
+                                                                    stator_future **out);
 
 /**
  * Runs `method` on values, as stator_runtime_call() does, in another thread; all else as in stator_runtime_run_async().
@@ -1227,12 +1228,9 @@ STATOR_API STATOR_NODISCARD stator_status *stator_runtime_run_async(stator_runti
  * @threads one per runtime and per arena
  * @since 0.1
  */
-STATOR_API STATOR_NODISCARD stator_status *stator_runtime_call_async(stator_runtime *runtime,
-                                                                     const stator_method *method,
-                                                                     const stator_value *args,
-                                                                     const stator_value *kwargs, stator_arena *arena,
-                                                                     stator_queue *queue, int64_t tag,
-                                                                     stator_future **out);
+STATOR_API STATOR_NODISCARD stator_status *stator_runtime_call_async(
+    stator_runtime *runtime, const stator_method *method, const stator_value *args, const stator_value *kwargs,
+    stator_arena *arena, stator_queue *queue, int64_t tag, stator_future **out);
 
 /**
  * Adds a reference.

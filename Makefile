@@ -161,7 +161,7 @@ tsan: tools libtorch $(DEPS_STAMP)/debs ## Tests with threads under TSan
 	@tools/setup/native.sh tsan $(BUILD)/tsan $(JOBS)
 	$(FIXED_ADDRESSES) ctest --test-dir $(BUILD)/tsan --output-on-failure --no-tests=error -j $(JOBS) -L threads
 
-FORMATTED = $(shell find capi cpp cli tests examples bindings -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null | grep -v -e /target/ -e /build/ -e '\.gen\.' -e _cdef.h)
+FORMATTED = $(shell find capi cpp cli tests examples bindings -name '*.cpp' -o -name '*.h' -o -name '*.c' 2>/dev/null | grep -v -e /target/ -e /build/ -e '\.gen\.' -e _cdef.h -e core_table.cpp)
 fmt: $(VENV_STAMP)/lint ## Format C, C++, Go and Python
 	.venv/bin/clang-format -i $(FORMATTED)
 	gofmt -w $(GO_DIR)

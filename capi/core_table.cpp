@@ -150,7 +150,9 @@ static_assert(sizeof(table) / sizeof(table[0]) == kCoreCount);
 
 }  // namespace
 
-extern "C" const stator_front_services *stator_core_services(void) { return services_of_front; }
+extern "C" const stator_front_services *stator_core_services(void) {
+  return services_of_front;
+}
 
 extern "C" const void *const *stator_core_table(const stator_front_services *services, int32_t *count) {
   if (services->table_id != STATOR_TABLE_ID) return nullptr;

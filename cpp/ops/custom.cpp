@@ -28,6 +28,7 @@ struct Registered {
 struct Registry {
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<const Registered>> operators;
+  std::vector<std::unique_ptr<torch::Library>> fragments;
 };
 
 Registry& registry() {
@@ -138,7 +139,7 @@ void register_custom_operator(const std::string& text, std::unique_ptr<CustomOpe
   if (c10::Dispatcher::singleton().findSchema(name))
     throw Error(ErrorCode::kInvalidArgument, "an operator \"" + key + "\" exists already");
   auto registered = std::make_unique<const Registered>(Registered{key, schema.returns().size(), std::move(op)});
-  // One fragment an operator, for ever: its destructor would take the operator back.
+  // One fragment an operator, kept for ever: its destructor would take the operator back.
   auto library = std::make_unique<torch::Library>(torch::Library::FRAGMENT, std::string(*schema.getNamespace()),
                                                   std::nullopt, "stator", 0);
   try {
@@ -150,7 +151,7 @@ void register_custom_operator(const std::string& text, std::unique_ptr<CustomOpe
     throw Error(ErrorCode::kInvalidArgument,
                 "LibTorch refuses the operator \"" + key + "\": " + error.what_without_backtrace());
   }
-  library.release();
+  registry().fragments.push_back(std::move(library));
   registry().operators.emplace(key, std::move(registered));
 }
 

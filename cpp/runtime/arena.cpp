@@ -27,9 +27,11 @@ Lease::~Lease() {
 Arena::Arena(std::shared_ptr<StaticModule> module) : contents_(std::make_shared<ArenaContents>(std::move(module))) {}
 
 const std::vector<at::Tensor>& Arena::outputs() const {
-  if (state_.load(std::memory_order_acquire) == kRunning)
-    throw Error(ErrorCode::kBusy, "a run into the arena is under way");
-  return contents_->outputs;
+  static const std::vector<at::Tensor> none;
+  const int state = state_.load(std::memory_order_acquire);
+  if (state == kRunning) throw Error(ErrorCode::kBusy, "a run into the arena is under way");
+  // An empty arena is not looked into: a run in another thread may be about to fill it.
+  return state == kFilled ? contents_->outputs : none;
 }
 
 const c10::IValue& Arena::result() const {

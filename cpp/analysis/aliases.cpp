@@ -250,6 +250,7 @@ void Aliases::visit_operator(const Node& node) {
       }
     }
   }
+  if (takes_memory(*node.op) && node.inputs.size() > 1) store(points_to_[node.input(1)->id], node.input(0));
   if (writes_statistics(node)) {
     for (const Value* input : node.inputs) write(input);
   }

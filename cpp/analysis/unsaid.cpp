@@ -62,6 +62,8 @@ bool may_return_argument(const Operator& op) {
   return std::binary_search(kMayReturnArgument.begin(), kMayReturnArgument.end(), op.name);
 }
 
+bool takes_memory(const Operator& op) { return op.name == "aten::set_" || op.name == "aten::set_data"; }
+
 bool is_opaque(const Operator& op) {
   return op.schema.aliasAnalysis() == c10::AliasAnalysisKind::CONSERVATIVE && !op.name.starts_with("aten::");
 }

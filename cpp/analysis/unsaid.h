@@ -8,6 +8,9 @@ namespace stator {
 // The result may be an argument, an element of one, or a view of either: a dropout that drops nothing gives its input back.
 bool may_return_argument(const Operator& op);
 
+// Argument 0 comes to share the memory of argument 1: set_ and its kin.
+bool takes_memory(const Operator& op);
+
 // Its schema was inferred from a C++ function and says nothing: it may write, keep and return whatever its arguments reach.
 bool is_opaque(const Operator& op);
 

@@ -37,6 +37,18 @@ struct Analysis {
   LocationSet outside;  // what something outside the run, or another task of it, may hold on to
   LocationSet results;
 
+  bool state_may_keep_inputs() const {
+    LocationSet roots;
+    for (size_t i = 0; i < aliases.locations().size(); ++i) {
+      if (aliases.locations()[i].kind == Location::Kind::kState) roots.push_back(static_cast<LocationId>(i));
+    }
+    for (auto& [slot, value] : aliases.state_stores()) add_reached(value, roots);
+    const LocationSet kept = aliases.reach(roots);
+    return std::any_of(kept.begin(), kept.end(), [&](LocationId location) {
+      return aliases.locations()[location].kind == Location::Kind::kInput;
+    });
+  }
+
  private:
   void add_reached(const Value* value, LocationSet& to) const {
     for (LocationId location : aliases.reach(value)) to.push_back(location);
@@ -427,6 +439,7 @@ void Plan::forget_sizes() const {
 std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner) {
   const Analysis analysis(graph);
   auto plan = Builder(analysis, graph.root(), planner).build();
+  plan->state_may_keep_inputs = analysis.state_may_keep_inputs();
   learn_sizes(*plan, analysis.aliases);
   return plan;
 }

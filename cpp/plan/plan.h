@@ -91,8 +91,9 @@ struct Plan {
   std::vector<int32_t> carried;            // operands: results that iterations of a loop make in turn, on the heap
   std::vector<int32_t> transient_slots;    // cleared after every run: all but constants and planned tensors
   std::vector<bool> writes_input;          // per input
-  std::vector<std::unique_ptr<Plan>>
-      forks;               // of the blocks of Forks: inputs are the arguments, the output is what wait gives
+  bool state_may_keep_inputs = false;      // state may hold memory of an input when a run ends
+  // Of the blocks of Forks: inputs are the arguments, the output is what wait gives.
+  std::vector<std::unique_ptr<Plan>> forks;
   bool has_tasks = false;  // some instruction forks or waits
   std::string path;        // before the numbers of its nodes in messages: "7." in the fork that is node 7
 

@@ -94,7 +94,7 @@ class Detacher {
 }  // namespace
 
 LentInputs::LentInputs(const Frame& frame, State& state) : state_(state) {
-  if (state.slots.empty()) return;
+  if (!frame.plan().state_may_keep_inputs) return;
   for (const c10::IValue& input : frame.inputs()) {
     input.visit([this](const c10::IValue& inner) {
       if (const c10::StorageImpl* storage = storage_of(inner)) storages_.insert(storage);

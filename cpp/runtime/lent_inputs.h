@@ -19,7 +19,7 @@ class LentInputs {
 
  private:
   State& state_;
-  std::unordered_set<const c10::StorageImpl*> storages_;  // empty if there is no state
+  std::unordered_set<const c10::StorageImpl*> storages_;  // empty if state cannot hold them
 };
 
 }  // namespace stator

@@ -77,8 +77,8 @@ class StaticRuntime {
     Frame frame;
     std::optional<SignatureRuns> signatures;
     std::vector<std::optional<c10::IValue>> bound;
-    std::vector<const c10::IValue*>
-        inputs;  // what the run under way reads; kept so that a run allocates nothing for it
+    // What the run under way reads; kept so that a run allocates nothing for it.
+    std::vector<const c10::IValue*> inputs;
     std::vector<std::unique_ptr<BoundOutput>> outputs;  // by output index
   };
   class Turn;

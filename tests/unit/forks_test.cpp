@@ -15,7 +15,7 @@
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
 #include "runtime/runtime.h"
-#include "test_module.h"
+#include "session.h"
 
 namespace stator {
 namespace {
@@ -51,31 +51,15 @@ const std::vector<Way>& ways() {
   return all;
 }
 
-class Session {
- public:
-  Session(std::string_view graph, const Way& way, const std::vector<at::Tensor>& state = {})
-      : module(test::make_module(graph, {}, state)),
-        runtime(module, {.intra_op_threads = 1,
-                         .inter_op_threads = way.helpers,
-                         .launcher = way.launcher,
-                         .state = StateSharing::kPrivate}),
-        arena(module) {}
+using test::Session;
 
-  c10::IValue run(const std::vector<c10::IValue>& arguments) {
-    runtime.call(*module->methods()[0], arguments, {}, arena);
-    return arena.result();
-  }
-
-  std::shared_ptr<StaticModule> module;
-  StaticRuntime runtime;
-  Arena arena;
-};
+RuntimeOptions options_of(const Way& way) { return {.inter_op_threads = way.helpers, .launcher = way.launcher}; }
 
 void run_every_way(std::string_view graph, const std::function<void(Session&)>& check,
                    const std::vector<at::Tensor>& state = {}) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);
-    Session session(graph, way, state);
+    Session session(graph, state, options_of(way));
     for (int run = 0; run < 20; ++run) check(session);
   }
 }
@@ -189,7 +173,7 @@ TEST(ForksThreads, tasks_that_nobody_waits_for_are_done_when_the_run_ends) {
       -> (%y)
   return (%before)
 )",
-                    way, {at::zeros({2})});
+                    {at::zeros({2})}, options_of(way));
     for (int run = 0; run < 4; ++run) {
       EXPECT_TRUE(at::equal(at::full({2}, 1.0 * run), session.run({at::ones({2})}).toTensor()));
     }
@@ -249,7 +233,7 @@ TEST(ForksThreads, state_that_a_fork_writes_is_the_runs_own) {
   %r : Tensor = aten::wait(%f)
   return (%r)
 )",
-                    way, {at::zeros({2})});
+                    {at::zeros({2})}, options_of(way));
     for (int run = 1; run <= 4; ++run) {
       EXPECT_TRUE(at::equal(at::full({2}, 1.0 * run), session.run({at::ones({2})}).toTensor()));
     }

@@ -5,27 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "graph/error.h"
-#include "test_module.h"
+#include "session.h"
 
 namespace stator {
 namespace {
 
-class Session {
- public:
-  explicit Session(std::string_view graph, const std::vector<at::Tensor>& state = {})
-      : module(test::make_module(graph, {}, state)),
-        runtime(module, {.intra_op_threads = 1, .state = StateSharing::kPrivate}),
-        arena(module) {}
-
-  c10::IValue run(const std::vector<c10::IValue>& arguments) {
-    runtime.call(*module->methods()[0], arguments, {}, arena);
-    return arena.result();
-  }
-
-  std::shared_ptr<StaticModule> module;
-  StaticRuntime runtime;
-  Arena arena;
-};
+using test::Session;
 
 void expect_copy_of(const at::Tensor& expected, const at::Tensor& actual) {
   EXPECT_EQ(expected.sizes(), actual.sizes());
@@ -95,6 +80,42 @@ TEST(State, views_of_one_memory_stay_views_in_every_copy) {
   clone->call(*session.module->methods()[0], {at::ones({4})}, {}, arena);
   EXPECT_TRUE(at::equal(at::full({2}, 2.0), arena.result().toTensor())) << "a clone goes its own way";
   EXPECT_TRUE(at::equal(at::zeros({4}), base)) << "the file's values are never written";
+}
+
+// Only then is what state holds looked through after each run.
+TEST(State, is_known_to_keep_inputs_or_not) {
+  const struct {
+    const char* body;
+    bool keeps;
+  } rows[] = {
+      {"  %y : Tensor = aten::mul.Tensor(%x, %s)\n  stator::StoreState[slot=0](%y)\n", false},
+      {"  %y : Tensor = aten::add_.Tensor(%s, %x, %one)\n", false},
+      {"  stator::StoreState[slot=0](%x)\n", true},
+      {"  %y : Tensor = aten::select.int(%x, %zero, %zero)\n  stator::StoreState[slot=0](%y)\n", true},
+      {"  %y : Tensor = aten::set_.source_Tensor(%s, %x)\n", true},
+  };
+  for (const auto& row : rows) {
+    const std::string graph = std::string("graph(%x : Tensor):\n  %one : int = prim::Constant[value=1]()\n") +
+                              "  %zero : int = prim::Constant[value=0]()\n" +
+                              "  %s : Tensor = stator::LoadState[slot=0]()\n" + row.body + "  return (%one)\n";
+    EXPECT_EQ(row.keeps, test::make_module(graph, {}, {at::rand({2})})->methods()[0]->plan().state_may_keep_inputs)
+        << graph;
+  }
+}
+
+TEST(State, holds_a_copy_of_an_input_once_the_run_is_over) {
+  Session session(R"(graph(%x : Tensor):
+  %s : Tensor = stator::LoadState[slot=0]()
+  %none : None = prim::Constant[value=None]()
+  %old : Tensor = aten::clone(%s, %none)
+  %y : Tensor = aten::set_.source_Tensor(%s, %x)
+  return (%old)
+)",
+                  {at::zeros({2})});
+  at::Tensor x = at::ones({2});
+  session.run({x});
+  x.fill_(5);
+  EXPECT_TRUE(at::equal(at::ones({2}), session.run({at::rand({2})}).toTensor()));
 }
 
 TEST(Errors, name_the_operator_and_what_it_got_and_leave_the_runtime_usable) {

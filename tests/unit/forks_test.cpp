@@ -210,7 +210,7 @@ TEST(ForksThreads, what_a_launcher_runs_late_does_nothing) {
   const Launcher late{
       [](void* context, void (*run)(void*), void* task) { static_cast<Jobs*>(context)->add(run, task); }, &jobs};
   {
-    Session session(kRaises, {"late", 0, late});
+    Session session(kRaises, {}, options_of({"late", 0, late}));
     at::Tensor x = at::rand({2, 3, 4}), y = at::rand({2, 4, 5});
     for (int run = 0; run < 3; ++run) {
       EXPECT_TRUE(at::allclose(at::bmm(x * x, y), session.run({x, y, true}).toTensor()));

@@ -101,7 +101,7 @@ Json describe_signatures(const StaticMethod& method) {
   for (const auto& plan : method.signatures()->plans()) {
     Json inputs = Json::array();
     for (const SignatureEntry& entry : plan->signature.entries()) inputs.push_back(signature_text(entry));
-    out.push_back({{"inputs", inputs}, {"bound_nodes", plan->calls.size()}});
+    out.push_back({{"inputs", inputs}, {"bound_nodes", plan->bound_count}, {"workspace_bytes", plan->workspace_bytes}});
   }
   return out;
 }

@@ -5,28 +5,28 @@
 namespace stator {
 
 namespace DEFAULT {
-extern const PointwiseKernels pointwise_kernels;
+extern const TileKernels tile_kernels;
 }
 #ifdef STATOR_HAVE_AVX2_KERNELS
 namespace AVX2 {
-extern const PointwiseKernels pointwise_kernels;
+extern const TileKernels tile_kernels;
 }
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
 namespace AVX512 {
-extern const PointwiseKernels pointwise_kernels;
+extern const TileKernels tile_kernels;
 }
 #endif
 
 namespace {
 
 constexpr KernelTable kTables[] = {
-    {"DEFAULT", &DEFAULT::pointwise_kernels},
+    {"DEFAULT", &DEFAULT::tile_kernels},
 #ifdef STATOR_HAVE_AVX2_KERNELS
-    {"AVX2", &AVX2::pointwise_kernels},
+    {"AVX2", &AVX2::tile_kernels},
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
-    {"AVX512", &AVX512::pointwise_kernels},
+    {"AVX512", &AVX512::tile_kernels},
 #endif
 };
 

@@ -4,22 +4,13 @@
 // merge across them: no inline function or template of another namespace than their own (tests/packaging/simd_objects.sh looks).
 #pragma once
 
-#include "kernels/bound_kernel.h"
+#include "kernels/tile.h"
 
 namespace stator {
 
-// float32, one result, up to two inputs that broadcast: two loops, `kRuns` times `kRun` elements. The result is contiguous; an input moves
-// on by its inner step (0 or 1) from element to element, by its outer step from run to run.
-struct PointwiseKernels {
-  enum Size { kRuns, kRun, kInnerA, kOuterA, kInnerB, kOuterB };
-  BoundKernel add;      // a + numbers[0] * b
-  BoundKernel mul;      // a * b
-  BoundKernel sigmoid;  // of a contiguous a
-};
-
 struct KernelTable {
   const char* capability;  // as at::get_cpu_capability() has it
-  const PointwiseKernels* pointwise;
+  const TileKernels* tile;
 };
 
 }  // namespace stator

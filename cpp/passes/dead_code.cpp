@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/aliases.h"
-#include "passes/effects.h"
+#include "analysis/effects.h"
 
 namespace stator {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "passes/match.h"
+#include "graph/match.h"
 
 namespace stator {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "analysis/aliases.h"
-#include "passes/effects.h"
-#include "passes/match.h"
+#include "analysis/effects.h"
+#include "graph/match.h"
 
 namespace stator {
 namespace {

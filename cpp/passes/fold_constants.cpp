@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "analysis/aliases.h"
-#include "passes/effects.h"
+#include "analysis/effects.h"
 #include "passes/evaluate.h"
-#include "passes/match.h"
+#include "graph/match.h"
 
 namespace stator {
 namespace {

@@ -1,7 +1,7 @@
 #include "passes/forward_tuples.h"
 
 #include "analysis/aliases.h"
-#include "passes/effects.h"
+#include "analysis/effects.h"
 
 namespace stator {
 namespace {

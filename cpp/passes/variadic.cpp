@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "analysis/aliases.h"
-#include "passes/effects.h"
+#include "analysis/effects.h"
 
 namespace stator {
 namespace {

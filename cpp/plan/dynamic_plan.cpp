@@ -5,6 +5,7 @@
 #include "analysis/lifetimes.h"
 #include "memory/storage_groups.h"
 #include "ops/fitting_threads.h"
+#include "plan/binding.h"
 #include "plan/known_sizes.h"
 #include "plan/plan.h"
 
@@ -258,17 +259,33 @@ class Builder {
     Instruction& instruction = emit(InstructionKind::kCall, slots(node.inputs), outputs, number);
     instruction.run = run;
     instruction.data = data;
-    if (!out_variant || planner_ == PlannerKind::kNone) return;
     const int32_t first_output = instruction.operands + instruction.input_count;
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      plan_output(node.output(i), first_output + static_cast<int32_t>(i));
+    plan_->home_of_operand.resize(plan_->operands.size());
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ResultHome home = home_of(node.output(i));
+      plan_->home_of_operand[first_output + i] = home;
+      // A kernel may make what is part of the result, though the operator itself does not write into given memory.
+      const bool placed = out_variant || (home.kind == ResultHome::Kind::kArena && find_binder(node));
+      if (placed && planner_ != PlannerKind::kNone)
+        plan_output(node.output(i), first_output + static_cast<int32_t>(i), home);
+    }
   }
 
-  void plan_output(const Value* output, int32_t operand) {
-    if (!output->is_tensor()) return;
-    LocationId location = aliases_.made_by(output);
-    if (location < 0 || aliases_.locations()[location].kind != Location::Kind::kFresh) return;
-    if (contains(analysis_.outside, location)) return;
+  ResultHome home_of(const Value* output) const {
+    const LocationId location = aliases_.made_by(output);
+    if (location < 0 || aliases_.locations()[location].kind != Location::Kind::kFresh) return {};
+    ResultHome home{ResultHome::Kind::kWorkspace, aliases_.locations()[location].written};
+    if (contains(analysis_.outside, location)) {
+      home.kind = ResultHome::Kind::kHeap;
+    } else if (contains(analysis_.results, location)) {
+      home.kind = ResultHome::Kind::kArena;
+    }
+    return home;
+  }
+
+  void plan_output(const Value* output, int32_t operand, ResultHome home) {
+    if (!output->is_tensor() || home.kind == ResultHome::Kind::kElsewhere || home.kind == ResultHome::Kind::kHeap) return;
+    const LocationId location = aliases_.made_by(output);
     if (analysis_.lifetimes.carried(location)) {
       plan_->carried.push_back(operand);
       return;
@@ -276,9 +293,9 @@ class Builder {
     PlannedTensor tensor;
     tensor.value = output;
     tensor.slot = slot(output);
-    tensor.place = contains(analysis_.results, location) ? Place::kArena : Place::kWorkspace;
+    tensor.place = home.kind == ResultHome::Kind::kArena ? Place::kArena : Place::kWorkspace;
     tensor.lifetime = analysis_.lifetimes.of(location);
-    tensor.written = aliases_.locations()[location].written;
+    tensor.written = home.written;
     planned_.emplace(output, static_cast<int32_t>(plan_->tensors.size()));
     plan_->tensors.push_back(tensor);
   }
@@ -393,6 +410,7 @@ class Builder {
     std::vector<int32_t> tensor_of_slot(next_slot_, -1);
     for (auto& [value, index] : planned_) tensor_of_slot[plan_->tensors[index].slot] = index;
     plan_->buffer_of_operand.assign(plan_->operands.size(), -1);
+    plan_->home_of_operand.resize(plan_->operands.size());
     for (const Instruction& instruction : plan_->code) {
       if (instruction.kind != InstructionKind::kCall) continue;
       for (int32_t i = 0; i < instruction.output_count; ++i) {

@@ -1,8 +1,7 @@
 // A plan: a method's graph as one flat array of instructions over one array of slots, with the memory of every planned tensor.
 //
 // A plan is immutable but for the sizes observed in runs, and shared by all runtimes. Slots: [constants][inputs][everything else].
-// If and Loop are jumps. The *dynamic plan* knows no shapes. A *signature plan* (signature_plan.h) is the same array with some calls
-// replaced by bound kernels, so that a run can leave it for the dynamic plan at any instruction.
+// If and Loop are jumps. This is the *dynamic plan*, which knows no shapes; a *signature plan* (signature_plan.h) is made of it.
 #pragma once
 
 #include <atomic>
@@ -20,7 +19,6 @@ namespace stator {
 
 enum class InstructionKind : uint8_t {
   kCall,         // run(inputs..., outputs...)
-  kBound,        // a bound kernel; signature plans only
   kMove,         // inputs to outputs, all at once
   kJump,         // to target
   kJumpIfFalse,  // (condition) to target
@@ -42,7 +40,7 @@ struct Instruction {
   int32_t input_count = 0;
   int32_t output_count = 0;
   int32_t target = 0;  // jumps
-  int32_t index = 0;   // kLoadState, kStoreState: slot of state; kBound: the bound call; kFork: the forked plan
+  int32_t index = 0;   // kLoadState, kStoreState: slot of state; kFork: the forked plan
   int32_t drops = 0;   // in Plan::drops: slots to clear when the instruction is done
   int32_t drop_count = 0;
   int32_t node = -1;  // in Plan::nodes
@@ -72,6 +70,17 @@ struct PlannedTensor {
   bool written = false;  // some operator may change it, its shape included, after it was made
 };
 
+// Where a result of a call may live, whatever makes it.
+struct ResultHome {
+  enum class Kind : uint8_t {
+    kElsewhere,  // nothing is known, or it is not made by the call: a view
+    kWorkspace,  // dies with the run
+    kArena,      // part of the run's result
+    kHeap,       // something outside the run may keep it
+  } kind = Kind::kElsewhere;
+  bool written = false;  // some operator may change it, its shape included, after it was made
+};
+
 struct Plan {
   const Graph* graph = nullptr;
   PlannerKind planner = PlannerKind::kStandard;
@@ -88,6 +97,7 @@ struct Plan {
   bool fixed_structure = true;   // false: how many tensors the result holds depends on the run, `leaves` is empty
   std::vector<PlannedTensor> tensors;
   std::vector<int32_t> buffer_of_operand;  // parallel to operands: index into tensors, -1 if not planned
+  std::vector<ResultHome> home_of_operand;  // parallel to operands: of results of calls
   std::vector<int32_t> carried;            // operands: results that iterations of a loop make in turn, on the heap
   std::vector<int32_t> transient_slots;    // cleared after every run: all but constants and planned tensors
   std::vector<bool> writes_input;          // per input

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/value_descriptor.h"
+#include "plan/tensor_meta.h"
 
 namespace stator {
 

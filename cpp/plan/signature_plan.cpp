@@ -1,120 +1,112 @@
 #include "plan/signature_plan.h"
 
-#include <unordered_map>
+#include <algorithm>
+
+#include "kernels/dispatch.h"
+#include "memory/greedy_by_size.h"
+#include "plan/fuse.h"
+#include "plan/tracer.h"
+#include "plan/uses.h"
 
 namespace stator {
 namespace {
 
-class Builder {
- public:
-  Builder(const Plan& dynamic, InputSignature signature, const Observation& observation)
-      : dynamic_(dynamic),
-        observation_(observation),
-        plan_(std::make_shared<SignaturePlan>(SignaturePlan{&dynamic, std::move(signature), dynamic.code, {}})) {}
+using Kind = SignatureStep::Kind;
 
-  std::shared_ptr<SignaturePlan> build() {
-    learn_constants();
-    learn_inputs();
-    for (size_t pc = 0; pc < plan_->code.size(); ++pc) bind(pc);
-    find_escapes();
-    return std::move(plan_);
+void compile_tiles(SignaturePlan& plan) {
+  for (SignatureStep& step : plan.steps) {
+    if (step.kind != Kind::kTile) continue;
+    auto specification = step.tile->compile();
+    step.kind = Kind::kKernel;
+    step.kernel = kernels().tile->run;
+    step.reads = specification->read;
+    step.writes = specification->written;
+    step.specification = std::move(specification);
+    step.tile.reset();
   }
+}
 
- private:
-  void learn_constants() {
-    for (size_t slot = 0; slot < dynamic_.constants.size(); ++slot) {
-      if (!is_plain(dynamic_.constants[slot])) continue;
-      const at::Tensor& tensor = dynamic_.constants[slot].toTensor();
-      known_[static_cast<int32_t>(slot)] = {TensorMeta::of(tensor), ValuePlace::kConstant, tensor.const_data_ptr(), -1};
-    }
+// The last step that needs each holder lets go of it.
+void drop_holders(SignaturePlan& plan) {
+  std::vector<int32_t> last(plan.holder_count, -1);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto use = [&](int32_t holder) { last[holder] = static_cast<int32_t>(i); };
+    const SignatureStep& step = plan.steps[i];
+    for_each_value(plan, step, [&](const TraceValue& value) {
+      if (value.home.kind == Home::Kind::kHolder) use(value.home.index);
+    });
+    for_each_read(plan, step, [&](BufferId buffer) {
+      if (plan.buffers[buffer].kind == Buffer::Kind::kHolder) use(plan.buffers[buffer].index);
+    });
+    for (const auto& result : step.results) use(result.holder);
+    for_each_write(step, [&](BufferId buffer) {
+      if (plan.buffers[buffer].kind == Buffer::Kind::kHolder) use(plan.buffers[buffer].index);
+    });
   }
-
-  void learn_inputs() {
-    for (int32_t i = 0; i < dynamic_.input_count; ++i) {
-      const SignatureEntry& entry = plan_->signature.entries()[i];
-      if (entry.kind != SignatureEntry::Kind::kTensor) continue;
-      const int32_t slot = dynamic_.first_input + i;
-      // An operator that writes an input may also resize it.
-      const auto place = dynamic_.writes_input[i] ? ValuePlace::kSlot : ValuePlace::kInput;
-      known_[slot] = {entry.tensor, place, nullptr, slot};
-    }
+  for (int32_t holder = 0; holder < plan.holder_count; ++holder) {
+    if (last[holder] >= 0) plan.steps[last[holder]].dropped_holders.push_back(holder);
   }
+}
 
-  std::optional<ValueDescriptor> describe(size_t pc, int32_t input, int32_t slot) const {
-    if (auto found = known_.find(slot); found != known_.end()) return found->second;
-    const TensorMeta* seen = observation_.seen(pc, input);
-    if (!seen) return std::nullopt;
-    return ValueDescriptor{*seen, ValuePlace::kSlot, nullptr, slot};
+void place_buffers(SignaturePlan& plan) {
+  const auto end = static_cast<int32_t>(plan.steps.size());
+  std::vector<Lifetime> lifetimes(plan.buffers.size(), {end + 1, -1});
+  for (int32_t i = 0; i < end; ++i) {
+    const auto use = [&](BufferId buffer) {
+      lifetimes[buffer].first = std::min(lifetimes[buffer].first, i);
+      lifetimes[buffer].last = std::max(lifetimes[buffer].last, i);
+      // Where a tensor in a holder was to be made.
+      if (const BufferId place = plan.buffers[buffer].place; place >= 0)
+        lifetimes[place].last = std::max(lifetimes[place].last, i);
+    };
+    for_each_read(plan, plan.steps[i], use);
+    for_each_write(plan.steps[i], use);
   }
-
-  std::optional<BoundCall> bound_call(size_t pc) const {
-    const Instruction& instruction = plan_->code[pc];
-    const Node& node = *dynamic_.nodes[instruction.node].node;
-    if (!bindable(node)) return std::nullopt;
-    std::vector<std::optional<ValueDescriptor>> described;
-    KnownArguments arguments;
-    for (int32_t i = 0; i < instruction.input_count; ++i) {
-      described.push_back(describe(pc, i, dynamic_.operands[instruction.operands + i]));
-      arguments.constants.push_back(constant_of(node.input(i)));
-    }
-    for (const auto& value : described) arguments.tensors.push_back(value ? &*value : nullptr);
-    return bind_node(node, arguments);
+  std::vector<BufferId> placed;
+  std::vector<BufferSpec> specs;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    if (buffer.kind != Buffer::Kind::kWorkspace || lifetimes[i].last < 0) continue;
+    if (buffer.pinned) lifetimes[i].last = end;
+    placed.push_back(static_cast<BufferId>(i));
+    specs.push_back({buffer.bytes, lifetimes[i]});
   }
+  const ArenaLayout layout = greedy_by_size(specs);
+  for (size_t i = 0; i < placed.size(); ++i) plan.buffers[placed[i]].offset = layout.offsets[i];
+  plan.workspace_bytes = layout.bytes;
+}
 
-  void bind(size_t pc) {
-    Instruction& instruction = plan_->code[pc];
-    if (instruction.kind != InstructionKind::kCall) return;
-    const int32_t result = instruction.operands + instruction.input_count;
-    const int32_t planned = instruction.output_count == 1 ? dynamic_.buffer_of_operand[result] : -1;
-    if (planned < 0) return;  // its memory cannot be fixed
-    std::optional<BoundCall> call = bound_call(pc);
-    if (!call) return;
-    const int32_t slot = dynamic_.operands[result];
-    const PlannedTensor& tensor = dynamic_.tensors[planned];
-    call->output.place = ValuePlace::kPlanned;
-    call->output.index = planned;
-    make_room(planned, call->output.meta.bytes());
-    known_[slot] = call->output;
-    if (tensor.written) known_[slot] = {call->output.meta, ValuePlace::kSlot, nullptr, slot};
-    instruction.kind = InstructionKind::kBound;
-    instruction.index = static_cast<int32_t>(plan_->calls.size());
-    plan_->calls.push_back(std::move(*call));
+bool has_only_kernels(const SignaturePlan& plan) {
+  return std::all_of(plan.steps.begin(), plan.steps.end(), [](const SignatureStep& step) {
+    return step.kind == Kind::kKernel || (step.kind == Kind::kPut && step.value->kind == TraceValue::Kind::kTensor);
+  });
+}
+
+// Results in the arena go where the dynamic plan's layout has room for them.
+void make_room(const SignaturePlan& plan) {
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind != Buffer::Kind::kArena) continue;
+    PlannedBuffer planned;
+    planned.observed = &plan.dynamic->observed[buffer.index];
+    planned.version = &plan.dynamic->observed_version;
+    observe_size(planned, buffer.bytes);
   }
-
-  void make_room(int32_t planned, int64_t bytes) const {
-    PlannedBuffer buffer;
-    buffer.observed = &dynamic_.observed[planned];
-    buffer.version = &dynamic_.observed_version;
-    observe_size(buffer, bytes);
-  }
-
-  // Slots that are read by anything but a bound call that takes the result straight from its place.
-  void find_escapes() {
-    std::vector<bool> read(dynamic_.slot_count);
-    for (int32_t slot : dynamic_.outputs) read[slot] = true;
-    for (const Instruction& instruction : plan_->code) {
-      if (instruction.kind == InstructionKind::kBound) continue;
-      for (int32_t i = 0; i < instruction.input_count; ++i) read[dynamic_.operands[instruction.operands + i]] = true;
-    }
-    for (const BoundCall& call : plan_->calls) {
-      for (const ValueDescriptor& input : call.inputs) {
-        if (input.place == ValuePlace::kSlot) read[input.index] = true;
-      }
-    }
-    for (BoundCall& call : plan_->calls) call.escapes = read[dynamic_.tensors[call.output.index].slot];
-  }
-
-  const Plan& dynamic_;
-  const Observation& observation_;
-  std::shared_ptr<SignaturePlan> plan_;
-  std::unordered_map<int32_t, ValueDescriptor> known_;  // by slot
-};
+}
 
 }  // namespace
 
 std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature,
-                                                   const Observation& observation) {
-  return Builder(dynamic, std::move(signature), observation).build();
+                                                   const Recording& recording, PackedWeights& packed) {
+  auto plan = Tracer(dynamic, std::move(signature), recording, packed).trace();
+  drop_unread(*plan);
+  fuse_tiles(*plan);
+  drop_unread(*plan);
+  compile_tiles(*plan);
+  drop_holders(*plan);
+  place_buffers(*plan);
+  plan->only_kernels = has_only_kernels(*plan);
+  make_room(*plan);
+  return plan;
 }
 
 }  // namespace stator

@@ -1,31 +1,108 @@
-// SignaturePlan: a dynamic plan's instructions for one signature, with some calls replaced by bound kernels.
+// SignaturePlan: what a method does under one signature, as a straight line of steps: bound kernels, and calls of the dynamic plan's
+// instructions where there is no kernel.
 //
-// The two arrays are parallel and work on the same slots and planned tensors, so a run may go over to the dynamic plan at any instruction:
-//   bound -> dynamic: the slot of a result that something else than bound kernels sees holds a tensor over the result's place
-//   dynamic -> bound: a bound call that reads what a dynamic instruction made compares dtype, sizes and strides first; if they are not what
-//                     they were when the plan was made, the run goes on with the dynamic plan, at this instruction
-// Control flow is never guessed: jumps stay jumps.
+// It is made by walking a recorded run of the dynamic plan. Jumps whose conditions follow from the signature are gone; others are guarded.
+// Where a run does not do what the recorded one did (a condition, the shape of an operator's result, an index that is out of range), it goes
+// over to the dynamic plan, for good: a *snapshot* says with which instruction, and what the slots must hold then.
+//
+// Immutable, shared by all runtimes.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "plan/bound_call.h"
-#include "plan/observation.h"
+#include "kernels/bound_kernel.h"
 #include "plan/plan.h"
+#include "plan/recording.h"
 #include "plan/signature.h"
+#include "plan/tile_expression.h"
+#include "plan/trace_value.h"
 
 namespace stator {
+
+struct Buffer {
+  enum class Kind : uint8_t {
+    kConstant,   // at `address`
+    kInput,      // of the tensor in slot `index`
+    kWorkspace,  // at `offset`
+    kArena,      // of the dynamic plan's planned tensor `index`
+    kHolder,     // of the tensor in holder `index`, as soon as it is there
+  } kind = Kind::kWorkspace;
+  int64_t bytes = 0;
+  int32_t index = -1;
+  int64_t offset = -1;
+  void* address = nullptr;
+  BufferId place = -1;     // kHolder: the tensor was to be made there, in the workspace
+  ResultHome::Kind home = ResultHome::Kind::kElsewhere;
+  bool pinned = false;     // kWorkspace: something may hold it to the end of the run
+  bool exclusive = false;  // made by the plan's own steps, and not an alias of anything
+};
+
+struct Snapshot {
+  int32_t pc = 0;
+  std::vector<std::pair<int32_t, TraceValuePtr>> slots;  // to be put there
+  std::vector<TraceValuePtr> held;                       // in their slots already
+};
+
+struct SignatureStep {
+  enum class Kind : uint8_t {
+    kKernel,  // kernel(specification, addresses of reads and writes)
+    kTile,    // while the plan is made: `tile`, not yet compiled
+    kCall,    // the dynamic plan's instruction `pc`; its inputs are in their slots
+    kPut,     // slot <- value
+    kClear,   // slot <- nothing
+    kMake,    // holder <- a tensor on the heap
+    kGuard,   // goes on if `value`, a bool, is `expected`
+    kLeave,   // goes over to the dynamic plan
+  } kind = Kind::kKernel;
+  // What a call gives.
+  struct Result {
+    int32_t slot = -1;
+    int32_t holder = -1;               // takes it too
+    std::optional<TensorMeta> meta{};  // must look like this
+    BufferId buffer = -1;              // then its memory
+    BufferId place = -1;               // in the workspace: where it is to be made
+  };
+
+  int32_t pc = -1;  // of the dynamic plan: what it does, or does last
+  BoundKernel kernel = nullptr;
+  std::shared_ptr<const void> specification{};
+  bool can_fail = false;
+  std::vector<TensorView> reads{}, writes{};
+  std::optional<TileExpression> tile{};
+  int32_t slot = -1;      // kPut, kClear
+  TraceValuePtr value{};  // kPut, kGuard
+  TensorMeta meta{};      // kMake
+  int32_t holder = -1;    // kMake
+  bool expected = false;  // kGuard
+  std::vector<TraceValuePtr> inputs{};  // kCall
+  std::vector<Result> results{};
+  bool barrier = false;  // kCall: nothing may be moved across it
+  int32_t snapshot = -1;
+  std::vector<int32_t> dropped_holders{};  // when it is done
+};
 
 struct SignaturePlan {
   const Plan* dynamic = nullptr;  // outlives it
   InputSignature signature;
-  std::vector<Instruction> code;  // as long as dynamic->code; kBound: `index` in calls
-  std::vector<BoundCall> calls;
+  std::vector<Buffer> buffers;
+  std::vector<SignatureStep> steps;
+  std::vector<Snapshot> snapshots;
+  std::vector<at::Tensor> constants;  // owners of buffers' addresses that are the plan's own
+  int32_t holder_count = 0;
+  int64_t workspace_bytes = 0;
+  bool only_kernels = false;  // no step but kernels, and a put of the one tensor that is the result
+
+  // Instructions of the dynamic plan whose work bound kernels do.
+  int64_t bound_count = 0;
 };
 
-// `observation` watched a whole run on this signature. Room for the bound results is made in the dynamic plan's layout.
+class PackedWeights;
+
+// `recording` is of a whole run on this signature.
 std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature,
-                                                   const Observation& observation);
+                                                   const Recording& recording, PackedWeights& packed);
 
 }  // namespace stator

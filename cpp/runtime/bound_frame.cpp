@@ -1,96 +1,213 @@
 #include "runtime/bound_frame.h"
 
+#include <ATen/EmptyTensor.h>
+
+#include "ops/views.h"
+
 namespace stator {
 
+using Kind = SignatureStep::Kind;
+
 BoundFrame::BoundFrame(std::shared_ptr<const SignaturePlan> plan, Frame& frame)
-    : plan_(std::move(plan)), frame_(frame), calls_(plan_->calls.size()) {
-  std::vector<PlannedBuffer* const*> buffers(
-      frame.plan().tensors.size());  // by planned tensor, where the frame keeps its place
-  for (const Instruction& instruction : plan_->code) {
-    if (instruction.kind != InstructionKind::kBound) continue;
-    ReadyCall& ready = calls_[instruction.index];
-    ready.result_slot = frame.operands(instruction) + instruction.input_count;
-    ready.result_buffer = frame.buffers(instruction) + instruction.input_count;
-    buffers[plan_->calls[instruction.index].output.index] = ready.result_buffer;
+    : plan_(std::move(plan)),
+      frame_(frame),
+      steps_(plan_->steps.size()),
+      uses_(plan_->buffers.size()),
+      bases_(plan_->buffers.size(), nullptr),
+      holders_(plan_->holder_count) {
+  size_t count = 0;
+  for (const SignatureStep& step : plan_->steps) count += step.reads.size() + step.writes.size();
+  addresses_.resize(count);
+  size_t first = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i].plan = &plan_->steps[i];
+    resolve(steps_[i], first);
+    first += plan_->steps[i].reads.size() + plan_->steps[i].writes.size();
   }
-  for (size_t i = 0; i < calls_.size(); ++i) resolve(plan_->calls[i], calls_[i], buffers);
+  for (size_t i = 0; i < plan_->buffers.size(); ++i) {
+    const Buffer& buffer = plan_->buffers[i];
+    const auto id = static_cast<BufferId>(i);
+    if (buffer.kind == Buffer::Kind::kConstant) set_address(id, buffer.address);
+    if (buffer.kind == Buffer::Kind::kInput && !uses_[i].empty()) inputs_.push_back(id);
+    if (buffer.kind == Buffer::Kind::kArena) outputs_.push_back(id);
+    if (buffer.kind == Buffer::Kind::kWorkspace && buffer.offset >= 0) workspace_.push_back(id);
+  }
 }
 
-void BoundFrame::resolve(const BoundCall& call, ReadyCall& ready, const std::vector<PlannedBuffer* const*>& buffers) {
-  ready.arguments.constants = call.constants;
-  add_planned(call.output, ready.result_buffer, nullptr, &ready.arguments.output);
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const ValueDescriptor& value = call.inputs[i];
-    const void** address = &ready.arguments.inputs[i];
-    switch (value.place) {
-      case ValuePlace::kConstant:
-        *address = value.address;
-        break;
-      case ValuePlace::kPlanned:
-        add_planned(value, buffers[value.index], address, nullptr);
-        break;
-      case ValuePlace::kInput:
-        input_addresses_.push_back({&frame_.slot(value.index), address});
-        break;
-      case ValuePlace::kSlot:
-        ready.hypotheses.push_back({&frame_.slot(value.index), &value.meta, address});
-        break;
+void BoundFrame::resolve(Step& step, size_t first) {
+  step.kind = step.plan->kind;
+  step.kernel = step.plan->kernel;
+  step.specification = step.plan->specification.get();
+  step.addresses = addresses_.data() + first;
+  for (const TensorView& view : step.plan->reads) add_use(view, &addresses_[first++]);
+  for (const TensorView& view : step.plan->writes) add_use(view, &addresses_[first++]);
+  if (step.kind == Kind::kCall) add_call_buffers(step);
+  if (step.kind != Kind::kPut || step.plan->value->kind != TraceValue::Kind::kTensor) return;
+  const Buffer::Kind where = plan_->buffers[step.plan->value->view.buffer].kind;
+  if (where == Buffer::Kind::kWorkspace || where == Buffer::Kind::kArena) step.put = std::make_unique<PlannedBuffer>();
+}
+
+// In the workspace where this plan says, in the arena where the dynamic plan does; not where that one has its workspace.
+void BoundFrame::add_call_buffers(Step& step) {
+  const Instruction& instruction = frame_.plan().code[step.plan->pc];
+  step.buffers.assign(instruction.input_count + instruction.output_count, nullptr);
+  for (size_t i = 0; i < step.plan->results.size(); ++i) {
+    const BufferId place = step.plan->results[i].place;
+    if (place < 0 || plan_->buffers[place].offset < 0) continue;
+    PlannedBuffer& planned = call_places_.emplace_back();
+    planned.capacity = plan_->buffers[place].bytes;
+    placed_.push_back({&planned, place});
+    step.buffers[instruction.input_count + i] = &planned;
+  }
+}
+
+void BoundFrame::add_use(const TensorView& view, void** address) {
+  uses_[view.buffer].push_back({address, view.offset});
+}
+
+void BoundFrame::set_address(BufferId buffer, void* address) {
+  if (bases_[buffer] == address) return;
+  bases_[buffer] = address;
+  for (const Use& use : uses_[buffer]) *use.address = static_cast<char*>(address) + use.offset;
+}
+
+bool BoundFrame::prepare(MemoryBlock& workspace) {
+  for (BufferId id : outputs_) {
+    const Buffer& buffer = plan_->buffers[id];
+    const PlannedBuffer* place = frame_.arena_buffer(buffer.index);
+    if (!place || place->capacity < buffer.bytes) return false;
+    set_address(id, place->data);
+  }
+  workspace.reserve(plan_->workspace_bytes, "planned tensors");
+  if (workspace.generation() != workspace_generation_) {
+    for (BufferId id : workspace_) set_address(id, workspace.data() + plan_->buffers[id].offset);
+    for (auto& [planned, id] : placed_) {
+      planned->data = bases_[id];
+      planned->tensor = at::Tensor();
+    }
+    workspace_generation_ = workspace.generation();
+  }
+  for (BufferId id : inputs_)
+    set_address(id, const_cast<void*>(frame_.slot(plan_->buffers[id].index).toTensor().const_data_ptr()));
+  return true;
+}
+
+void BoundFrame::place(PlannedBuffer& planned, const TensorView& view) const {
+  void* data = static_cast<char*>(bases_[view.buffer]) + view.offset;
+  if (planned.data != data) planned.tensor = at::Tensor();
+  planned.data = data;
+  planned.capacity = view.meta.bytes();
+}
+
+void BoundFrame::put(const Step& step) {
+  c10::IValue& slot = frame_.slot(step.plan->slot);
+  if (!step.put) {
+    slot = value_of(*step.plan->value);
+    return;
+  }
+  const TensorView& view = step.plan->value->view;
+  const Buffer& buffer = plan_->buffers[view.buffer];
+  PlannedBuffer* planned = step.put.get();
+  // A whole output is the arena's own tensor, so that it need not be copied there.
+  if (buffer.kind == Buffer::Kind::kArena && view.offset == 0 && view.meta.bytes() == buffer.bytes) {
+    planned = frame_.arena_buffer(buffer.index);
+  } else {
+    place(*planned, view);
+  }
+  c10::IValue* slots[] = {&slot};
+  Call(nullptr, 0, slots, &planned, nullptr).output(0, view.meta.sizes, view.meta.strides, view.meta.dtype);
+}
+
+void BoundFrame::make(const Step& step) {
+  const TensorMeta& meta = step.plan->meta;
+  at::Tensor made = at::detail::empty_strided_cpu(meta.sizes, meta.strides, meta.dtype);
+  set_address(step.plan->results[0].buffer, made.data_ptr());
+  holders_[step.plan->holder] = std::move(made);
+}
+
+bool BoundFrame::take_results(const Step& step) {
+  bool as_expected = true;
+  for (const SignatureStep::Result& result : step.plan->results) {
+    const c10::IValue& value = frame_.slot(result.slot);
+    holders_[result.holder] = value;
+    if (!result.meta) continue;
+    if (value.isTensor() && result.meta->matches(value.toTensor())) {
+      set_address(result.buffer, const_cast<void*>(value.toTensor().const_data_ptr()));
+    } else {
+      as_expected = false;
     }
   }
+  return as_expected;
 }
 
-void BoundFrame::add_planned(const ValueDescriptor& value, PlannedBuffer* const* buffer, const void** input,
-                             void** output) {
-  const bool workspace = frame_.plan().tensors[value.index].place == Place::kWorkspace;
-  (workspace ? workspace_addresses_ : arena_addresses_).push_back({buffer, value.meta.bytes(), input, output});
+bool BoundFrame::guard(const Step& step) const {
+  const Home home = step.plan->value->home;
+  const c10::IValue& value =
+      home.kind == Home::Kind::kHolder ? holders_[home.index] : frame_.slots()[static_cast<size_t>(home.index)];
+  return value.isBool() && value.toBool() == step.plan->expected;
 }
 
-bool BoundFrame::fill(const std::vector<PlannedAddress>& addresses) {
-  for (const PlannedAddress& address : addresses) {
-    const PlannedBuffer& buffer = **address.buffer;
-    if (buffer.capacity < address.bytes) return false;
-    if (address.input) *address.input = buffer.data;
-    if (address.output) *address.output = buffer.data;
+int32_t BoundFrame::leave(const Step& step) {
+  const Snapshot& snapshot = plan_->snapshots[step.plan->snapshot];
+  std::vector<c10::IValue> values;
+  for (const auto& [slot, value] : snapshot.slots) values.push_back(value_of(*value));
+  for (size_t i = 0; i < values.size(); ++i) frame_.slot(snapshot.slots[i].first) = std::move(values[i]);
+  frame_.abandon_places();
+  return snapshot.pc;
+}
+
+void BoundFrame::clear() {
+  for (c10::IValue& holder : holders_) holder = c10::IValue();
+}
+
+// Values ----------------------------------------------------------------------------------------------------------------------
+
+c10::IValue BoundFrame::home_of(const TraceValue& value) {
+  return value.home.kind == Home::Kind::kHolder ? holders_[value.home.index] : frame_.slot(value.home.index);
+}
+
+c10::IValue BoundFrame::value_of(const TraceValue& value) {
+  if (value.home.kind != Home::Kind::kNone) return home_of(value);
+  switch (value.kind) {
+    case TraceValue::Kind::kKnown:
+      return value.known;
+    case TraceValue::Kind::kTensor:
+      return view_of(value.view);
+    case TraceValue::Kind::kContainer:
+      return container(value);
+    case TraceValue::Kind::kOpaque:
+      break;
   }
-  return true;
+  return {};
 }
 
-bool BoundFrame::prepare() {
-  if (placement_ != frame_.placement()) {
-    if (!fill(workspace_addresses_)) return false;
-    placement_ = frame_.placement();
+c10::IValue BoundFrame::container(const TraceValue& value) {
+  std::vector<c10::IValue> elements;
+  for (const TraceValuePtr& element : value.elements) elements.push_back(value_of(*element));
+  if (const auto* list = value.type->castRaw<c10::ListType>()) {
+    c10::impl::GenericList out(list->getElementType());
+    for (c10::IValue& element : elements) out.push_back(std::move(element));
+    return out;
   }
-  if (!fill(arena_addresses_)) return false;
-  for (const InputAddress& address : input_addresses_) *address.input = address.slot->toTensor().const_data_ptr();
-  return true;
+  auto type = value.type->cast<c10::TupleType>();
+  if (type->schema()) return c10::ivalue::Tuple::createNamed(std::move(elements), type);
+  return c10::ivalue::Tuple::create(std::move(elements));
 }
 
-bool BoundFrame::run(int32_t call) {
-  ReadyCall& ready = calls_[call];
-  for (const Hypothesis& hypothesis : ready.hypotheses) {
-    if (!hypothesis.slot->isTensor()) return false;
-    const at::Tensor& tensor = hypothesis.slot->toTensor();
-    if (!hypothesis.meta->matches(tensor)) return false;
-    *hypothesis.input = tensor.const_data_ptr();
+at::Tensor BoundFrame::view_of(const TensorView& view) {
+  const Buffer& buffer = plan_->buffers[view.buffer];
+  if (buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kHolder) {
+    const at::Tensor& base = (buffer.kind == Buffer::Kind::kInput ? frame_.slot(buffer.index) : holders_[buffer.index]).toTensor();
+    return make_view(base, view.meta.sizes, view.meta.strides,
+                     base.storage_offset() + view.offset / static_cast<int64_t>(base.itemsize()));
   }
-  if (plan_->calls[call].escapes) wrap(call);
-  plan_->calls[call].kernel(ready.arguments);
-  return true;
-}
-
-void BoundFrame::leave() {
-  // Results that escape have their tensors already, as the operators that saw them left them.
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    if (!plan_->calls[i].escapes) wrap(i);
-  }
-}
-
-// A tensor over the result's place, made anew only if something else holds the last one or changed it. prepare() saw to it that the
-// place is large enough.
-void BoundFrame::wrap(size_t call) {
-  const ReadyCall& ready = calls_[call];
-  const TensorMeta& meta = plan_->calls[call].output.meta;
-  Call(nullptr, 0, ready.result_slot, ready.result_buffer, nullptr).output(0, meta.sizes, {}, meta.dtype);
+  PlannedBuffer planned;
+  place(planned, view);
+  c10::IValue out;
+  c10::IValue* slots[] = {&out};
+  PlannedBuffer* buffers[] = {&planned};
+  Call(nullptr, 0, slots, buffers, nullptr).output(0, view.meta.sizes, view.meta.strides, view.meta.dtype);
+  return out.toTensor();
 }
 
 }  // namespace stator

@@ -1,8 +1,10 @@
-// BoundFrame: a signature plan made ready to run on one runtime's frame: its bound calls with the addresses of this runtime.
+// BoundFrame: a signature plan made ready to run in one runtime: its steps with the addresses of this runtime.
 //
-// It owns no memory and no slots; the frame, which outlives it, has both. That is why a run can leave it at any instruction.
+// It owns what the plan's holders hold while a run goes on, and nothing else; slots are the frame's, which outlives it, and planned memory
+// is the runtime's workspace and the arena of the run.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -13,57 +15,68 @@ namespace stator {
 
 class BoundFrame {
  public:
+  struct Step {
+    SignatureStep::Kind kind;
+    BoundKernel kernel;
+    const void* specification;
+    void** addresses;
+    const SignatureStep* plan;
+    std::vector<PlannedBuffer*> buffers;  // kCall: parallel to the instruction's operands
+    std::unique_ptr<PlannedBuffer> put;   // kPut of a tensor in planned memory
+  };
+
   BoundFrame(std::shared_ptr<const SignaturePlan> plan, Frame& frame);
   BoundFrame(const BoundFrame&) = delete;
   BoundFrame& operator=(const BoundFrame&) = delete;
 
   const SignaturePlan& plan() const { return *plan_; }
-  const std::vector<Instruction>& code() const { return plan_->code; }
+  const std::vector<Step>& steps() const { return steps_; }
 
-  // Before a run, when the frame has been placed and its inputs set. False if a place is too small for its result, which happens when the
-  // caller bound other memory to an output, or the plan was made after the frame was placed: then the run is the dynamic plan's.
-  bool prepare();
-  // Runs a bound call. False, with nothing done, if a hypothesis about an input does not hold.
-  bool run(int32_t call);
-  // The rest of the run is the dynamic plan's: slots that only bound calls cared for get their tensors.
-  void leave();
+  // Before a run, when the frame's inputs and outputs are in place. False if an output's place is too small for it, which happens when the
+  // caller bound other memory or the plan was made after the arena was laid out: then the run is the dynamic plan's.
+  bool prepare(MemoryBlock& workspace);
+
+  // Steps of their kinds. take_results() is for after a call: false if a result does not look as it must.
+  void put(const Step& step);
+  void make(const Step& step);
+  bool take_results(const Step& step);
+  bool guard(const Step& step) const;
+  void drop_holders(const Step& step) {
+    for (int32_t holder : step.plan->dropped_holders) holders_[holder] = c10::IValue();
+  }
+  // Puts what the step's snapshot says into the slots. The instruction with which the dynamic plan goes on.
+  int32_t leave(const Step& step);
+  // After a run, also a failed one.
+  void clear();
 
  private:
-  // An address in the arguments of a bound call that is new in each run, or after each placement of the workspace.
-  struct PlannedAddress {
-    PlannedBuffer* const* buffer;  // in the frame, which places it
-    int64_t bytes;
-    const void** input;  // where to write it: one of these
-    void** output;
-  };
-  struct InputAddress {
-    const c10::IValue* slot;
-    const void** input;
-  };
-  struct Hypothesis {
-    const c10::IValue* slot;
-    const TensorMeta* meta;
-    const void** input;
-  };
-  struct ReadyCall {
-    BoundArguments arguments;
-    std::vector<Hypothesis> hypotheses;
-    c10::IValue* const* result_slot;
-    PlannedBuffer* const* result_buffer;
+  // An address in the arguments of kernels, to be changed when its buffer comes to lie elsewhere.
+  struct Use {
+    void** address;
+    int64_t offset;
   };
 
-  void resolve(const BoundCall& call, ReadyCall& ready, const std::vector<PlannedBuffer* const*>& buffers);
-  void add_planned(const ValueDescriptor& value, PlannedBuffer* const* buffer, const void** input, void** output);
-  static bool fill(const std::vector<PlannedAddress>& addresses);
-  void wrap(size_t call);
+  void resolve(Step& step, size_t first);
+  void add_call_buffers(Step& step);
+  void add_use(const TensorView& view, void** address);
+  void set_address(BufferId buffer, void* address);
+  c10::IValue value_of(const TraceValue& value);
+  c10::IValue home_of(const TraceValue& value);
+  c10::IValue container(const TraceValue& value);
+  at::Tensor view_of(const TensorView& view);
+  void place(PlannedBuffer& planned, const TensorView& view) const;
 
   std::shared_ptr<const SignaturePlan> plan_;
   Frame& frame_;
-  std::vector<ReadyCall> calls_;  // parallel to plan_->calls
-  std::vector<PlannedAddress> workspace_addresses_;
-  std::vector<PlannedAddress> arena_addresses_;
-  std::vector<InputAddress> input_addresses_;
-  int64_t placement_ = -1;  // of the frame, when workspace_addresses_ were filled
+  std::vector<Step> steps_;
+  std::vector<void*> addresses_;
+  std::vector<std::vector<Use>> uses_;  // by buffer
+  std::vector<void*> bases_;            // by buffer: where it lies
+  std::vector<BufferId> inputs_, outputs_, workspace_;  // buffers, by their kinds
+  std::deque<PlannedBuffer> call_places_;               // of the workspace, for calls
+  std::vector<std::pair<PlannedBuffer*, BufferId>> placed_;
+  std::vector<c10::IValue> holders_;
+  int64_t workspace_generation_ = -1;
 };
 
 }  // namespace stator

@@ -88,18 +88,19 @@ bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
   return i < operands[0]->toInt() && operands[1]->toBool();
 }
 
-// Whether a run tells how long its instructions take: the loop is compiled once for each, so that a run that does not tell pays nothing.
+// Whether a run tells how long its instructions take: the loops are compiled once for each, so that a run that does not tell pays nothing.
 struct Unwatched {
-  void done(int32_t, const Instruction&) const {}
+  void made(const Frame&, int32_t, const Instruction&) const {}
+  void done(int32_t, const Instruction&, bool) const {}
 };
 
 // One reading of the clock an instruction: where one ends, the next begins.
-class Watched {
+class Watched : public Unwatched {
  public:
   explicit Watched(MethodProfile& profile) : profile_(profile), last_(ticks()) {}
-  void done(int32_t pc, const Instruction& instruction) {
+  void done(int32_t pc, const Instruction&, bool bound) {
     const Ticks now = ticks();
-    profile_.executed(pc, instruction.kind == InstructionKind::kBound, last_, now - last_);
+    profile_.executed(pc, bound, last_, now - last_);
     last_ = now;
   }
 
@@ -110,11 +111,11 @@ class Watched {
 
 // Besides, what instructions return is counted.
 template <class Watch>
-class Counted {
+class Counted : public Unwatched {
  public:
   Counted(RunMemory& memory, Watch watch) : memory_(memory), watch_(watch) {}
-  void done(int32_t pc, const Instruction& instruction) {
-    watch_.done(pc, instruction);
+  void done(int32_t pc, const Instruction& instruction, bool bound) {
+    watch_.done(pc, instruction, bound);
     memory_.executed(instruction);
   }
 
@@ -123,70 +124,60 @@ class Counted {
   Watch watch_;
 };
 
-template <class Watch>
-void execute(Frame& frame, State& state, const std::vector<Instruction>& first_code, BoundFrame* bound, Watch watch) {
-  const Plan& plan = frame.plan();
-  const Instruction* code = first_code.data();
-  const auto end = static_cast<int32_t>(plan.code.size());
-  int32_t pc = 0;
+class Recorded : public Unwatched {
+ public:
+  explicit Recorded(Recording& recording) : recording_(recording) {}
+  void made(Frame& frame, int32_t pc, const Instruction& instruction) {
+    if (recording_.steps.size() == Recording::kMostSteps) recording_.complete = false;
+    if (!recording_.complete) return;
+    Recording::Step& step = recording_.steps.emplace_back(Recording::Step{pc, {}});
+    for (int32_t i = 0; i < instruction.output_count; ++i) {
+      const c10::IValue& value = *frame.operands(instruction)[instruction.input_count + i];
+      step.outputs.emplace_back();
+      if (is_plain(value)) step.outputs.back() = TensorMeta::of(value.toTensor());
+    }
+  }
+
+ private:
+  Recording& recording_;
+};
+
+// What is no control flow.
+void run_instruction(Frame& frame, State& state, const Instruction& instruction, PlannedBuffer* const* buffers) {
+  switch (instruction.kind) {
+    case InstructionKind::kCall: {
+      auto* const* operands = frame.operands(instruction);
+      instruction.run(Call(operands, instruction.input_count, operands + instruction.input_count,
+                           buffers + instruction.input_count, instruction.data));
+      break;
+    }
+    case InstructionKind::kLoadState:
+      load_state(frame, state, instruction);
+      break;
+    case InstructionKind::kStoreState:
+      store_state(frame, state, instruction);
+      break;
+    case InstructionKind::kFork:
+      fork(frame, instruction);
+      break;
+    case InstructionKind::kWait:
+      *frame.operands(instruction)[1] = frame.forks()->wait(*frame.operands(instruction)[0]->toFuture());
+      break;
+    case InstructionKind::kCallMethod:
+      call_method(frame, instruction);
+      break;
+    default:
+      raise(frame, instruction);
+  }
+}
+
+// Runs `body`, which keeps `pc` at the instruction under way, and says in errors where they come from.
+template <class Body>
+void with_places(Frame& frame, const int32_t& pc, const Body& body) {
+  const std::vector<Instruction>& code = frame.plan().code;
   try {
     try {
-      while (pc < end) {
-        const Instruction& instruction = code[pc];
-        int32_t next = pc + 1;
-        switch (instruction.kind) {
-          case InstructionKind::kCall: {
-            auto* const* operands = frame.operands(instruction);
-            instruction.run(Call(operands, instruction.input_count, operands + instruction.input_count,
-                                 frame.buffers(instruction) + instruction.input_count, instruction.data));
-            break;
-          }
-          case InstructionKind::kMove:
-            move_slots(frame, instruction);
-            break;
-          case InstructionKind::kJump:
-            next = instruction.target;
-            break;
-          case InstructionKind::kJumpIfFalse:
-            if (!frame.operands(instruction)[0]->toBool()) next = instruction.target;
-            break;
-          case InstructionKind::kLoopStart:
-            if (!next_iteration(frame, instruction, 0)) next = instruction.target;
-            break;
-          case InstructionKind::kLoopNext:
-            if (next_iteration(frame, instruction, frame.operands(instruction)[2]->toInt() + 1))
-              next = instruction.target;
-            break;
-          case InstructionKind::kRaise:
-            raise(frame, instruction);
-          case InstructionKind::kLoadState:
-            load_state(frame, state, instruction);
-            break;
-          case InstructionKind::kStoreState:
-            store_state(frame, state, instruction);
-            break;
-          case InstructionKind::kFork:
-            fork(frame, instruction);
-            break;
-          case InstructionKind::kWait:
-            *frame.operands(instruction)[1] = frame.forks()->wait(*frame.operands(instruction)[0]->toFuture());
-            break;
-          case InstructionKind::kCallMethod:
-            call_method(frame, instruction);
-            break;
-          case InstructionKind::kBound:
-            if (!bound->run(instruction.index)) {
-              bound->leave();
-              code = plan.code.data();
-              continue;
-            }
-            break;
-        }
-        for (int32_t i = 0; i < instruction.drop_count; ++i)
-          frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();
-        watch.done(pc, instruction);
-        pc = next;
-      }
+      body();
     } catch (...) {
       leave_contexts(frame, pc);
       throw;
@@ -210,15 +201,121 @@ void execute(Frame& frame, State& state, const std::vector<Instruction>& first_c
   }
 }
 
-}  // namespace
+template <class Watch>
+void run_plan(Frame& frame, State& state, int32_t from, Watch watch) {
+  const Plan& plan = frame.plan();
+  const Instruction* code = plan.code.data();
+  const auto end = static_cast<int32_t>(plan.code.size());
+  int32_t pc = from;
+  with_places(frame, pc, [&] {
+    while (pc < end) {
+      const Instruction& instruction = code[pc];
+      int32_t next = pc + 1;
+      switch (instruction.kind) {
+        case InstructionKind::kCall: {
+          auto* const* operands = frame.operands(instruction);
+          instruction.run(Call(operands, instruction.input_count, operands + instruction.input_count,
+                               frame.buffers(instruction) + instruction.input_count, instruction.data));
+          break;
+        }
+        case InstructionKind::kMove:
+          move_slots(frame, instruction);
+          break;
+        case InstructionKind::kJump:
+          next = instruction.target;
+          break;
+        case InstructionKind::kJumpIfFalse:
+          if (!frame.operands(instruction)[0]->toBool()) next = instruction.target;
+          break;
+        case InstructionKind::kLoopStart:
+          if (!next_iteration(frame, instruction, 0)) next = instruction.target;
+          break;
+        case InstructionKind::kLoopNext:
+          if (next_iteration(frame, instruction, frame.operands(instruction)[2]->toInt() + 1))
+            next = instruction.target;
+          break;
+        default:
+          run_instruction(frame, state, instruction, frame.buffers(instruction));
+      }
+      watch.made(frame, pc, instruction);
+      for (int32_t i = 0; i < instruction.drop_count; ++i)
+        frame.slot(plan.drops[instruction.drops + i]) = c10::IValue();
+      watch.done(pc, instruction, false);
+      pc = next;
+    }
+  });
+}
 
-void execute(Frame& frame, State& state, const std::vector<Instruction>& code, BoundFrame* bound) {
+// The instruction with which the dynamic plan is to go on; behind the last if there is nothing left to do.
+template <class Watch>
+int32_t run_steps(BoundFrame& bound, Frame& frame, State& state, Watch& watch) {
+  using Kind = SignatureStep::Kind;
+  const std::vector<Instruction>& code = frame.plan().code;
+  int32_t pc = 0;
+  int32_t next = static_cast<int32_t>(code.size());
+  with_places(frame, pc, [&] {
+    for (const BoundFrame::Step& step : bound.steps()) {
+      bool stays = true;
+      switch (step.kind) {
+        case Kind::kTile:
+        case Kind::kKernel:
+          stays = step.kernel(step.specification, step.addresses);
+          break;
+        case Kind::kCall:
+          pc = step.plan->pc;
+          run_instruction(frame, state, code[pc], step.buffers.data());
+          stays = bound.take_results(step);
+          break;
+        case Kind::kPut:
+          bound.put(step);
+          break;
+        case Kind::kClear:
+          frame.slot(step.plan->slot) = c10::IValue();
+          break;
+        case Kind::kMake:
+          bound.make(step);
+          break;
+        case Kind::kGuard:
+          stays = bound.guard(step);
+          break;
+        case Kind::kLeave:
+          stays = false;
+          break;
+      }
+      if (!stays) {
+        next = bound.leave(step);
+        return;
+      }
+      bound.drop_holders(step);
+      watch.done(step.plan->pc, code[step.plan->pc], step.kind == Kind::kKernel);
+    }
+  });
+  return next;
+}
+
+// Calls f(watch) with what the frame wants to be told.
+template <class F>
+void with_watch(Frame& frame, const F& f) {
   MethodProfile* profile = frame.profile();
   RunMemory* memory = frame.memory();
-  if (profile && memory) return execute(frame, state, code, bound, Counted(*memory, Watched(*profile)));
-  if (profile) return execute(frame, state, code, bound, Watched(*profile));
-  if (memory) return execute(frame, state, code, bound, Counted(*memory, Unwatched()));
-  execute(frame, state, code, bound, Unwatched());
+  if (profile && memory) return f(Counted(*memory, Watched(*profile)));
+  if (profile) return f(Watched(*profile));
+  if (memory) return f(Counted(*memory, Unwatched()));
+  f(Unwatched());
+}
+
+}  // namespace
+
+void execute(Frame& frame, State& state, int32_t from) {
+  with_watch(frame, [&](auto watch) { run_plan(frame, state, from, watch); });
+}
+
+void execute(Frame& frame, State& state, Recording& recording) { run_plan(frame, state, 0, Recorded(recording)); }
+
+void execute(BoundFrame& bound, Frame& frame, State& state) {
+  int32_t from = 0;
+  with_watch(frame, [&](auto watch) { from = run_steps(bound, frame, state, watch); });
+  if (from < static_cast<int32_t>(frame.plan().code.size())) execute(frame, state, from);
 }
 
 }  // namespace stator

@@ -1,4 +1,4 @@
-// The one execution loop.
+// The execution loops.
 #pragma once
 
 #include "runtime/bound_frame.h"
@@ -7,10 +7,15 @@
 
 namespace stator {
 
-// Runs `code` from the first instruction to the last on what the frame's input slots hold. Results are left in their slots.
-// `code` is parallel to the frame's plan's: the plan's own, an observation's, or a signature plan's, whose bound frame is then given.
+// Runs the frame's plan from instruction `from` to the last on what the frame's input slots hold. Results are left in their slots.
 // Throws Error with the place of the failing node; the frame is then to be cleared.
 // The caller has entered inference mode.
-void execute(Frame& frame, State& state, const std::vector<Instruction>& code, BoundFrame* bound = nullptr);
+void execute(Frame& frame, State& state, int32_t from = 0);
+
+// The same, and writes down what it does.
+void execute(Frame& frame, State& state, Recording& recording);
+
+// Runs a signature plan that has been prepared, and what is left of the dynamic plan if the run leaves it.
+void execute(BoundFrame& bound, Frame& frame, State& state);
 
 }  // namespace stator

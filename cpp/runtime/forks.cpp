@@ -186,7 +186,7 @@ c10::IValue Forks::run_plan(Task& task) {
     frame.input(static_cast<int32_t>(i)) = std::move(task.arguments[i]);
   std::optional<RunMemory> memory;
   if (budget_->limited()) memory.emplace(budget_, frame, borrowed->workspace, *state_);
-  execute(frame, *state_, task.plan->code);
+  execute(frame, *state_);
   return frame.slot(task.plan->outputs[0]);
 }
 

@@ -10,7 +10,8 @@ Frame::Frame(const Plan& plan)
     : plan_(plan),
       slots_(plan.slot_count),
       operands_(plan.operands.size()),
-      buffer_of_operand_(plan.operands.size(), nullptr) {
+      buffer_of_operand_(plan.operands.size(), nullptr),
+      no_buffers_(plan.operands.size(), nullptr) {
   for (size_t i = 0; i < plan.constants.size(); ++i) slots_[i] = plan.constants[i];
   for (size_t i = 0; i < plan.operands.size(); ++i) operands_[i] = &slots_[plan.operands[i]];
   buffers_.resize(std::count_if(plan.tensors.begin(), plan.tensors.end(),
@@ -55,11 +56,17 @@ void Frame::place(MemoryBlock& workspace) {
   ++placement_;
 }
 
-void Frame::place(MemoryBlock& workspace, ArenaContents& arena) {
-  place(workspace);
+void Frame::place(ArenaContents& arena) {
   for (const ArenaOperand& operand : arena_operands_) {
     buffer_of_operand_[operand.operand] = &arena.buffers[plan_.tensors[operand.tensor].index];
   }
+}
+
+PlannedBuffer* Frame::arena_buffer(int32_t tensor) const {
+  for (const ArenaOperand& operand : arena_operands_) {
+    if (operand.tensor == tensor) return buffer_of_operand_[operand.operand];
+  }
+  return nullptr;
 }
 
 void Frame::place_output(int32_t tensor, PlannedBuffer* buffer) {
@@ -81,6 +88,7 @@ bool Frame::in_own_place(const PlannedTensor& tensor) const {
 }
 
 void Frame::clear() {
+  planned_ = true;
   for (int32_t slot : plan_.transient_slots) slots_[slot] = c10::IValue();
   // In slots of planned values stand tensors that belong to the arena, and tensors on the heap that found no room. Our own stay.
   for (const PlannedTensor& tensor : plan_.tensors) {

@@ -32,14 +32,17 @@ class Frame {
   }
   c10::IValue* const* operands(const Instruction& instruction) const { return operands_.data() + instruction.operands; }
   PlannedBuffer* const* buffers(const Instruction& instruction) const {
-    return buffer_of_operand_.data() + instruction.operands;
+    return (planned_ ? buffer_of_operand_ : no_buffers_).data() + instruction.operands;
   }
+  // Where a planned tensor of the arena is placed in the run under way.
+  PlannedBuffer* arena_buffer(int32_t tensor) const;
 
-  // Before a run. `workspace` is shared by all frames of a runtime; the outputs go to `arena`, or where `output` says for a tensor
-  // of the result (NULL: no such).
-  void place(MemoryBlock& workspace, ArenaContents& arena);
-  // The same for a plan that places nothing in an arena.
+  // Before a run: outputs go to `arena`, or where place_output() says for a tensor of the result.
+  void place(ArenaContents& arena);
+  // Before a run of the dynamic plan. `workspace` is shared by all frames of a runtime.
   void place(MemoryBlock& workspace);
+  // The rest of the run places nothing: the memory is in other use.
+  void abandon_places() { planned_ = false; }
   void place_output(int32_t tensor, PlannedBuffer* buffer);
   // Whose tasks the plan's instructions fork and wait for; NULL if there are none such.
   void join(Forks* forks) { forks_ = forks; }
@@ -74,6 +77,8 @@ class Frame {
   std::vector<PlannedBuffer> buffers_;             // of the workspace
   std::vector<PlannedBuffer> carried_;             // parallel to plan.carried
   std::vector<PlannedBuffer*> buffer_of_operand_;  // parallel to operands_
+  std::vector<PlannedBuffer*> no_buffers_;         // the same, all NULL
+  bool planned_ = true;
   struct ArenaOperand {
     int32_t operand;
     int32_t tensor;  // in plan.tensors

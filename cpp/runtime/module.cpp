@@ -12,11 +12,11 @@
 namespace stator {
 
 StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index,
-                           std::shared_ptr<MemoryBudget> budget)
+                           std::shared_ptr<PackedWeights> packed, std::shared_ptr<MemoryBudget> budget)
     : method_(std::move(method)), index_(index) {
   if (!method_.graph) return;
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
-  if (options.signature_plans) signatures_ = std::make_unique<SignatureCache>(std::move(budget));
+  if (options.signature_plans) signatures_ = std::make_unique<SignatureCache>(std::move(packed), std::move(budget));
 }
 
 void StaticMethod::trim() {
@@ -76,7 +76,7 @@ StaticModule::StaticModule(Program program, const ModuleOptions& options)
   keep_alive_ = std::move(program.keep_alive);
   for (Method& method : program.methods) {
     methods_.push_back(
-        std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size()), budget_));
+        std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size()), packed_, budget_));
   }
   if (!options.signature.empty()) {
     auto specs = parse_signature(options.signature);
@@ -115,7 +115,7 @@ int64_t StaticModule::weight_bytes() const {
     }
   }
   for (const StateSlot& slot : state_slots_) count(slot.value);
-  return bytes;
+  return bytes + packed_->bytes();
 }
 
 void StaticModule::trim() {

@@ -28,7 +28,8 @@ struct State {
 
 class StaticMethod {
  public:
-  StaticMethod(Method method, const ModuleOptions& options, int32_t index, std::shared_ptr<MemoryBudget> budget);
+  StaticMethod(Method method, const ModuleOptions& options, int32_t index, std::shared_ptr<PackedWeights> packed,
+               std::shared_ptr<MemoryBudget> budget);
 
   const std::string& name() const { return method_.name; }
   int32_t index() const { return index_; }  // in its module
@@ -96,6 +97,7 @@ class StaticModule {
 
  private:
   const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<PackedWeights> packed_ = std::make_shared<PackedWeights>();
   std::string format_;
   bool training_ = false;
   std::vector<std::unique_ptr<StaticMethod>> methods_;

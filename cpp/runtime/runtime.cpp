@@ -150,7 +150,7 @@ StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& meth
   check_owner(method);
   auto& state = methods_[method.index()];
   if (!state) {
-    state = std::make_unique<MethodState>(method, *metrics_);
+    state = std::make_unique<MethodState>(method, workspace_, *metrics_);
     if (method.plan().has_tasks) {
       if (!forks_) forks_ = std::make_shared<Forks>(state_, options_, budget_);
       state->frame.join(forks_.get());
@@ -425,9 +425,8 @@ void StaticRuntime::run_placed(const StaticMethod& method, MethodState& state, A
     throw Error(ErrorCode::kInvalidArgument, "the arena is of another module than the runtime");
   ArenaContents& contents = arena.begin(frame.plan());
   try {
-    frame.place(workspace_, contents);
+    frame.place(contents);
     const LentToRun results(*budget_, contents.block.bytes());
-    metrics_->set_workspace_bytes(workspace_.bytes() + (forks_ ? forks_->workspace_bytes() : 0));
     frame.watch(recording_ ? &recording_->of(frame.plan(), method.index()) : nullptr);
     if (bound_outputs) {
       for (size_t i = 0; i < state.outputs.size(); ++i) {
@@ -443,8 +442,15 @@ void StaticRuntime::run_placed(const StaticMethod& method, MethodState& state, A
     const LentInputs inputs(frame, *state_);
     TasksOfRun tasks(frame.forks());
     std::optional<RunMemory> memory;
-    if (budget_->limited()) memory.emplace(budget_, frame, workspace_, *state_);
-    state.signatures ? state.signatures->run(*state_) : execute(frame, *state_, frame.plan().code);
+    // What signature plans hold is not counted instruction by instruction, so runs under a limit are the dynamic plan's.
+    if (state.signatures && !budget_->limited()) {
+      state.signatures->run(*state_);
+    } else {
+      frame.place(workspace_);
+      if (budget_->limited()) memory.emplace(budget_, frame, workspace_, *state_);
+      execute(frame, *state_);
+    }
+    metrics_->set_workspace_bytes(workspace_.bytes() + (forks_ ? forks_->workspace_bytes() : 0));
     const auto& outputs = frame.plan().outputs;
     c10::IValue result = outputs.empty() ? c10::IValue() : frame.slot(outputs[0]);
     frame.clear();

@@ -70,9 +70,9 @@ class StaticRuntime {
   };
   // What a runtime keeps for a method it has been used with.
   struct MethodState {
-    MethodState(const StaticMethod& method, RunMetrics& metrics)
+    MethodState(const StaticMethod& method, MemoryBlock& workspace, RunMetrics& metrics)
         : frame(method.plan()), bound(method.plan().input_count) {
-      if (method.signatures()) signatures.emplace(frame, *method.signatures(), metrics);
+      if (method.signatures()) signatures.emplace(frame, workspace, *method.signatures(), metrics);
     }
     Frame frame;
     std::optional<SignatureRuns> signatures;

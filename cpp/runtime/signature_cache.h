@@ -9,14 +9,19 @@
 #include <vector>
 
 #include "memory/budget.h"
+#include "plan/packed_weights.h"
 #include "plan/signature_plan.h"
 
 namespace stator {
 
 class SignatureCache {
  public:
-  explicit SignatureCache(std::shared_ptr<MemoryBudget> budget = nullptr, size_t limit = 64)
-      : limit_(limit), budget_(std::move(budget)) {}
+  explicit SignatureCache(std::shared_ptr<PackedWeights> packed, std::shared_ptr<MemoryBudget> budget = nullptr,
+                          size_t limit = 64)
+      : limit_(limit), packed_(std::move(packed)), budget_(std::move(budget)) {}
+
+  // Of the module, for its plans.
+  PackedWeights& packed() { return *packed_; }
 
   struct Found {
     std::shared_ptr<const SignaturePlan> plan;  // NULL: none yet
@@ -47,6 +52,7 @@ class SignatureCache {
   void give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) const;
 
   const size_t limit_;
+  const std::shared_ptr<PackedWeights> packed_;
   const std::shared_ptr<MemoryBudget> budget_;
   mutable std::mutex mutex_;
   Entries entries_;  // last used first

@@ -6,8 +6,8 @@
 
 namespace stator {
 
-SignatureRuns::SignatureRuns(Frame& frame, SignatureCache& cache, RunMetrics& metrics)
-    : frame_(frame), cache_(cache), metrics_(metrics) {
+SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics)
+    : frame_(frame), workspace_(workspace), cache_(cache), metrics_(metrics) {
   for (const Instruction& instruction : frame.plan().code) {
     if (instruction.kind == InstructionKind::kLoadState) state_read_.push_back(instruction.index);
   }
@@ -23,11 +23,16 @@ void SignatureRuns::run(State& state) {
   if (found.plan) {
     run_bound(keep(std::move(found.plan)), state);
   } else if (found.make) {
-    run_watched(std::move(signature), state);
+    run_recorded(std::move(signature), state);
   } else {
-    metrics_.plan_miss();
-    execute(frame_, state, frame_.plan().code);
+    run_dynamic(state);
   }
+}
+
+void SignatureRuns::run_dynamic(State& state) {
+  metrics_.plan_miss();
+  frame_.place(workspace_);
+  execute(frame_, state);
 }
 
 BoundFrame* SignatureRuns::kept(const RunValues& values) {
@@ -45,20 +50,21 @@ BoundFrame& SignatureRuns::keep(std::shared_ptr<const SignaturePlan> plan) {
 }
 
 void SignatureRuns::run_bound(BoundFrame& bound, State& state) {
-  if (bound.prepare()) {
-    metrics_.plan_hit();
-    execute(frame_, state, bound.code(), &bound);
-  } else {
-    metrics_.plan_miss();
-    execute(frame_, state, frame_.plan().code);
-  }
+  if (!bound.prepare(workspace_)) return run_dynamic(state);
+  struct Cleared {
+    BoundFrame& bound;
+    ~Cleared() { bound.clear(); }
+  } cleared{bound};
+  metrics_.plan_hit();
+  execute(bound, frame_, state);
 }
 
-void SignatureRuns::run_watched(InputSignature signature, State& state) {
+void SignatureRuns::run_recorded(InputSignature signature, State& state) {
   metrics_.plan_miss();
-  const Observation observation(frame_.plan());
-  execute(frame_, state, observation.code());
-  cache_.add(make_signature_plan(frame_.plan(), std::move(signature), observation));
+  frame_.place(workspace_);
+  Recording recording;
+  execute(frame_, state, recording);
+  cache_.add(make_signature_plan(frame_.plan(), std::move(signature), recording, cache_.packed()));
   metrics_.plan_built();
 }
 

@@ -1,5 +1,5 @@
 // Picks the plan of each run of a method in one runtime: the signature plan that fits what goes in, else the dynamic plan. On the second
-// sight of a signature the dynamic plan's run is watched, and a signature plan is made of what was seen.
+// sight of a signature the dynamic plan's run is recorded, and a signature plan is made of it.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace stator {
 class SignatureRuns {
  public:
   // All outlive it.
-  SignatureRuns(Frame& frame, SignatureCache& cache, RunMetrics& metrics);
+  SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics);
 
-  // As execute().
+  // As execute(). The frame's inputs and outputs are in place, its workspace is placed here.
   void run(State& state);
   // Between runs: plans are taken from the cache again.
   void trim() { frames_.clear(); }
@@ -28,9 +28,11 @@ class SignatureRuns {
   BoundFrame* kept(const RunValues& values);
   BoundFrame& keep(std::shared_ptr<const SignaturePlan> plan);
   void run_bound(BoundFrame& bound, State& state);
-  void run_watched(InputSignature signature, State& state);
+  void run_recorded(InputSignature signature, State& state);
+  void run_dynamic(State& state);
 
   Frame& frame_;
+  MemoryBlock& workspace_;
   SignatureCache& cache_;
   RunMetrics& metrics_;
   std::vector<int32_t> state_read_;

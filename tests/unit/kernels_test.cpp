@@ -1,17 +1,17 @@
-// Bound kernels against ATen's, in each table that this CPU can run.
+// Tile programs against ATen, in each table that this CPU can run.
 #include <ATen/ATen.h>
 #include <ATen/Version.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "kernels/dispatch.h"
+#include "plan/tile_expression.h"
 
 namespace stator {
 namespace {
-
-constexpr int64_t kTails = 68;  // more than two of the widest vectors, four times unrolled
 
 std::vector<const KernelTable*> usable_tables() {
   std::vector<const KernelTable*> tables{find_kernels("DEFAULT")};
@@ -27,93 +27,236 @@ std::vector<const KernelTable*> usable_tables() {
   return tables;
 }
 
-class Kernels : public testing::TestWithParam<const KernelTable*> {
- protected:
-  const PointwiseKernels& table() const { return *GetParam()->pointwise; }
-};
-
-// Numbers that go wrong in kernels, among ordinary ones; `shift` lets two inputs meet in all pairs over the tails.
-at::Tensor numbers(at::IntArrayRef sizes, int64_t shift) {
+// Numbers that go wrong in kernels, among ordinary ones.
+at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype, int64_t shift = 0) {
   using Limits = std::numeric_limits<float>;
-  const float special[] = {0.0f,
-                           -0.0f,
-                           1.0f,
-                           Limits::infinity(),
-                           -Limits::infinity(),
-                           Limits::quiet_NaN(),
-                           Limits::denorm_min(),
-                           -Limits::denorm_min(),
-                           Limits::min(),
-                           Limits::max(),
-                           Limits::lowest(),
-                           88.8f,
-                           -88.8f,
-                           104.0f,
-                           -104.0f,
-                           1e-10f,
-                           -3.5f};
-  at::Tensor out = at::randn(sizes) * 4;
-  float* data = out.mutable_data_ptr<float>();
-  for (int64_t i = 0; i < out.numel(); i += 2) data[i] = special[(i / 2 + shift * (i / 32 + 1)) % std::size(special)];
-  return out;
+  const double special[] = {0.0,   -0.0,  1.0,   Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), 0.5,
+                            -0.75, 1e-30, 88.8f, -88.8f,             104.0f,              -104.0f,            1e-10f, -3.5f};
+  at::Tensor out = at::randn(sizes, at::kDouble) * 4;
+  auto* data = out.mutable_data_ptr<double>();
+  for (int64_t i = 0; i < out.numel(); i += 2)
+    data[i] = special[static_cast<size_t>(i / 2 + shift * (i / 32 + 1)) % std::size(special)];
+  if (c10::isIntegralType(dtype, true)) out = at::nan_to_num(out, 3, 7, -7).clamp(-100, 100);
+  return out.to(dtype);
 }
 
-// `scale`: what an absolute error is measured by, where rounding may differ; 0 asks for the same bits, but for NaN's.
-void expect_near(const at::Tensor& expected, const std::vector<float>& actual, const at::Tensor& scale) {
-  const at::Tensor flat = expected.contiguous(), scales = scale.expand_as(expected).contiguous();
-  for (int64_t i = 0; i < flat.numel(); ++i) {
-    const float a = flat.const_data_ptr<float>()[i], b = actual[i];
-    if (std::isnan(a) && std::isnan(b)) continue;
-    if (a == b && std::signbit(a) == std::signbit(b)) continue;
-    ASSERT_LE(std::abs(a - b), 1e-6f * scales.const_data_ptr<float>()[i])
-        << "element " << i << " of " << flat.sizes() << ": " << a << " and " << b;
+class Tiles : public testing::TestWithParam<const KernelTable*> {
+ protected:
+  using Node = TileExpression::Node;
+
+  struct Operand {
+    at::Tensor tensor;
+    BufferId buffer;
+  };
+
+  TensorView view(const at::Tensor& tensor) {
+    operands_.push_back({tensor, static_cast<BufferId>(operands_.size())});
+    return {operands_.back().buffer, 0, TensorMeta::of(tensor)};
   }
-  ASSERT_EQ(actual[flat.numel()], 7.0f) << "wrote behind the end";
-}
 
-// As PointwiseKernels::Size.
-using Sizes = std::array<int64_t, 6>;
+  void run(const TileExpression& expression) {
+    const auto specification = expression.compile();
+    ASSERT_NE(specification, nullptr);
+    std::vector<void*> addresses;
+    for (const auto* views : {&specification->read, &specification->written}) {
+      for (const TensorView& v : *views) addresses.push_back(static_cast<char*>(operands_[v.buffer].tensor.data_ptr()) + v.offset);
+    }
+    EXPECT_TRUE(GetParam()->tile->run(&specification->program, addresses.data()));
+  }
 
-std::vector<float> run(BoundKernel kernel, const Sizes& sizes, float number, const at::Tensor& a, const at::Tensor& b) {
-  std::vector<float> out(sizes[0] * sizes[1] + 1, 7.0f);
-  kernel({.constants = {sizes, {number}}, .inputs = {a.const_data_ptr(), b.const_data_ptr()}, .output = out.data()});
-  return out;
-}
+  // A result like `wanted`, with something behind it that must stay.
+  at::Tensor result_like(const at::Tensor& wanted) {
+    const int64_t span = wanted.numel() == 0 ? 0 : TensorMeta::of(wanted).bytes() / wanted.element_size();
+    guarded_ = at::zeros({span + 8}, wanted.options()).fill_(1);
+    return guarded_.as_strided(wanted.sizes(), wanted.strides());
+  }
+  void expect_same(const at::Tensor& wanted, const at::Tensor& made, double tolerance) {
+    ASSERT_TRUE(at::allclose(made.to(at::kDouble), wanted.to(at::kDouble), tolerance, tolerance, true))
+        << wanted << "\nbut made\n" << made;
+    EXPECT_TRUE(guarded_.slice(0, guarded_.numel() - 8).to(at::kDouble).eq(1).all().item<bool>()) << "wrote behind the end";
+    operands_.clear();
+  }
 
-// How two inputs meet, by the length of a run.
-struct Meeting {
-  at::DimVector a, b;
-  Sizes sizes;
+  std::vector<Operand> operands_;
+  at::Tensor guarded_;
 };
 
-std::vector<Meeting> meetings(int64_t n) {
-  return {{{n}, {n}, {1, n, 1, 0, 1, 0}},    {{n}, {}, {1, n, 1, 0, 0, 0}},       {{}, {n}, {1, n, 0, 0, 1, 0}},
-          {{3, n}, {n}, {3, n, 1, n, 1, 0}}, {{n}, {3, n}, {3, n, 1, 0, 1, n}},   {{3, n}, {3, 1}, {3, n, 1, n, 0, 1}},
-          {{3, 1}, {n}, {3, n, 0, 1, 1, 0}}, {{3, 1}, {3, n}, {3, n, 0, 1, 1, n}}};
-}
+struct Unary {
+  TileOpcode code;
+  at::Tensor (*aten)(const at::Tensor&);
+};
 
-TEST_P(Kernels, add_and_mul_are_atens_for_all_tails_and_broadcasts) {
-  for (int64_t n = 0; n < kTails; ++n) {
-    for (const Meeting& meeting : meetings(n)) {
-      const at::Tensor a = numbers(meeting.a, 0), b = numbers(meeting.b, n), exact = at::zeros({});
-      expect_near(at::mul(a, b), run(table().mul, meeting.sizes, 0, a, b), exact);
-      expect_near(at::add(a, b), run(table().add, meeting.sizes, 1, a, b), exact);
-      // Some CPUs round the product and some do not.
-      expect_near(at::add(a, b, 0.3), run(table().add, meeting.sizes, 0.3f, a, b), at::abs(a) + at::abs(b));
-      if (HasFatalFailure()) return;
+const Unary kUnary[] = {
+    {TileOpcode::kNeg, [](const at::Tensor& a) { return at::neg(a); }},
+    {TileOpcode::kAbs, [](const at::Tensor& a) { return at::abs(a); }},
+    {TileOpcode::kExp, [](const at::Tensor& a) { return at::exp(a); }},
+    {TileOpcode::kExp2, [](const at::Tensor& a) { return at::exp2(a); }},
+    {TileOpcode::kExpm1, [](const at::Tensor& a) { return at::expm1(a); }},
+    {TileOpcode::kLog, [](const at::Tensor& a) { return at::log(a); }},
+    {TileOpcode::kLog2, [](const at::Tensor& a) { return at::log2(a); }},
+    {TileOpcode::kLog10, [](const at::Tensor& a) { return at::log10(a); }},
+    {TileOpcode::kLog1p, [](const at::Tensor& a) { return at::log1p(a); }},
+    {TileOpcode::kSqrt, [](const at::Tensor& a) { return at::sqrt(a); }},
+    {TileOpcode::kRsqrt, [](const at::Tensor& a) { return at::rsqrt(a); }},
+    {TileOpcode::kReciprocal, [](const at::Tensor& a) { return at::reciprocal(a); }},
+    {TileOpcode::kSin, [](const at::Tensor& a) { return at::sin(a); }},
+    {TileOpcode::kCos, [](const at::Tensor& a) { return at::cos(a); }},
+    {TileOpcode::kTan, [](const at::Tensor& a) { return at::tan(a); }},
+    {TileOpcode::kAsin, [](const at::Tensor& a) { return at::asin(a); }},
+    {TileOpcode::kAcos, [](const at::Tensor& a) { return at::acos(a); }},
+    {TileOpcode::kAtan, [](const at::Tensor& a) { return at::atan(a); }},
+    {TileOpcode::kSinh, [](const at::Tensor& a) { return at::sinh(a); }},
+    {TileOpcode::kCosh, [](const at::Tensor& a) { return at::cosh(a); }},
+    {TileOpcode::kTanh, [](const at::Tensor& a) { return at::tanh(a); }},
+    {TileOpcode::kSigmoid, [](const at::Tensor& a) { return at::sigmoid(a); }},
+    {TileOpcode::kRelu, [](const at::Tensor& a) { return at::relu(a); }},
+    {TileOpcode::kFloor, [](const at::Tensor& a) { return at::floor(a); }},
+    {TileOpcode::kCeil, [](const at::Tensor& a) { return at::ceil(a); }},
+    {TileOpcode::kRound, [](const at::Tensor& a) { return at::round(a); }},
+    {TileOpcode::kTrunc, [](const at::Tensor& a) { return at::trunc(a); }},
+    {TileOpcode::kFrac, [](const at::Tensor& a) { return at::frac(a); }},
+    {TileOpcode::kSign, [](const at::Tensor& a) { return at::sign(a); }},
+    {TileOpcode::kSquare, [](const at::Tensor& a) { return at::square(a); }},
+    {TileOpcode::kErf, [](const at::Tensor& a) { return at::erf(a); }},
+    {TileOpcode::kErfc, [](const at::Tensor& a) { return at::erfc(a); }},
+    {TileOpcode::kSilu, [](const at::Tensor& a) { return at::silu(a); }},
+    {TileOpcode::kGelu, [](const at::Tensor& a) { return at::gelu(a); }},
+    {TileOpcode::kGeluTanh, [](const at::Tensor& a) { return at::gelu(a, "tanh"); }},
+    {TileOpcode::kHardswish, [](const at::Tensor& a) { return at::hardswish(a); }},
+    {TileOpcode::kHardsigmoid, [](const at::Tensor& a) { return at::hardsigmoid(a); }},
+    {TileOpcode::kMish, [](const at::Tensor& a) { return at::mish(a); }},
+};
+
+TEST_P(Tiles, unary_operators_are_atens) {
+  for (const Unary& unary : kUnary) {
+    for (at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+      for (int64_t n : {0, 1, 2, 7, 8, 9, 31, 33, 600}) {
+        const at::Tensor x = numbers({n}, dtype), wanted = unary.aten(x), made = result_like(wanted);
+        TileExpression expression(x.sizes());
+        expression.store(expression.op(unary.code, expression.load(view(x))), view(made));
+        SCOPED_TRACE(static_cast<int>(unary.code));
+        run(expression);
+        expect_same(wanted, made, dtype == at::kFloat ? 2e-6 : 1e-9);
+      }
     }
   }
 }
 
-TEST_P(Kernels, sigmoid_is_atens_for_all_tails) {
-  for (int64_t n = 0; n < kTails; ++n) {
-    const at::Tensor a = numbers({n}, n);
-    expect_near(at::sigmoid(a), run(table().sigmoid, {1, n, 1, 0, 0, 0}, 0, a, a), at::ones({}));
-    if (HasFatalFailure()) return;
+struct Binary {
+  TileOpcode code;
+  at::Tensor (*aten)(const at::Tensor&, const at::Tensor&);
+  bool real;
+};
+
+const Binary kBinary[] = {
+    {TileOpcode::kAdd, [](const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); }, false},
+    {TileOpcode::kSub, [](const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); }, false},
+    {TileOpcode::kMul, [](const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); }, false},
+    {TileOpcode::kDiv, [](const at::Tensor& a, const at::Tensor& b) { return at::div(a, b); }, true},
+    {TileOpcode::kMax, [](const at::Tensor& a, const at::Tensor& b) { return at::maximum(a, b); }, false},
+    {TileOpcode::kMin, [](const at::Tensor& a, const at::Tensor& b) { return at::minimum(a, b); }, false},
+    {TileOpcode::kPow, [](const at::Tensor& a, const at::Tensor& b) { return at::pow(a, b); }, true},
+    {TileOpcode::kAtan2, [](const at::Tensor& a, const at::Tensor& b) { return at::atan2(a, b); }, true},
+    {TileOpcode::kRemainder, [](const at::Tensor& a, const at::Tensor& b) { return at::remainder(a, b); }, true},
+    {TileOpcode::kEqual, [](const at::Tensor& a, const at::Tensor& b) { return at::eq(a, b); }, false},
+    {TileOpcode::kNotEqual, [](const at::Tensor& a, const at::Tensor& b) { return at::ne(a, b); }, false},
+    {TileOpcode::kLess, [](const at::Tensor& a, const at::Tensor& b) { return at::lt(a, b); }, false},
+    {TileOpcode::kLessEqual, [](const at::Tensor& a, const at::Tensor& b) { return at::le(a, b); }, false},
+    {TileOpcode::kGreater, [](const at::Tensor& a, const at::Tensor& b) { return at::gt(a, b); }, false},
+    {TileOpcode::kGreaterEqual, [](const at::Tensor& a, const at::Tensor& b) { return at::ge(a, b); }, false},
+};
+
+// How two inputs meet.
+std::vector<std::pair<at::Tensor, at::Tensor>> meetings(at::ScalarType dtype) {
+  std::vector<std::pair<at::Tensor, at::Tensor>> out;
+  const auto add = [&](at::Tensor a, at::Tensor b) { out.emplace_back(std::move(a), std::move(b)); };
+  for (int64_t n : {1, 5, 8, 33, 700}) {
+    add(numbers({n}, dtype), numbers({n}, dtype, 1));
+    add(numbers({n}, dtype), numbers({}, dtype, 2));
+    add(numbers({}, dtype, 3), numbers({n}, dtype));
+    add(numbers({3, n}, dtype), numbers({n}, dtype, 1));
+    add(numbers({n, 3}, dtype), numbers({n, 1}, dtype, 1));
+    add(numbers({2, 1, n}, dtype), numbers({4, 1}, dtype, 1));
+    add(numbers({n, 3}, dtype).t(), numbers({3, n}, dtype, 1));
+    add(numbers({3, 2 * n}, dtype).slice(1, 0, 2 * n, 2), numbers({3, n}, dtype, 1));
+  }
+  add(numbers({}, dtype), numbers({}, dtype, 1));
+  add(numbers({2, 3, 4, 5}, dtype).permute({3, 1, 0, 2}), numbers({3, 1, 4}, dtype));
+  return out;
+}
+
+TEST_P(Tiles, binary_operators_are_atens_however_inputs_meet) {
+  for (const Binary& binary : kBinary) {
+    for (at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong, at::kInt}) {
+      if (binary.real && !c10::isFloatingType(dtype)) continue;
+      for (const auto& [a, b] : meetings(dtype)) {
+        const at::Tensor wanted = binary.aten(a, b), made = result_like(wanted);
+        TileExpression expression(wanted.sizes());
+        const Node x = expression.load(view(a)), y = expression.load(view(b));
+        expression.store(expression.op(binary.code, x, y), view(made));
+        SCOPED_TRACE(static_cast<int>(binary.code));
+        run(expression);
+        expect_same(wanted, made, dtype == at::kDouble ? 1e-9 : 2e-6);
+        if (HasFatalFailure()) return;
+      }
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Capabilities, Kernels, testing::ValuesIn(usable_tables()),
+constexpr at::ScalarType kAll[] = {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf,  at::kBool,
+                                   at::kLong,  at::kInt,    at::kShort,    at::kChar, at::kByte};
+
+TEST_P(Tiles, casts_are_atens) {
+  for (at::ScalarType from : kAll) {
+    for (at::ScalarType to : kAll) {
+      at::Tensor x = numbers({3, 70}, from);
+      if (c10::isIntegralType(to, false)) x = at::nan_to_num(x, 3, 7, -7).clamp(c10::isIntegralType(to, false) && to == at::kByte ? 0 : -100, 100).to(from);
+      for (const at::Tensor& input : {x, x.t(), x.slice(1, 0, 70, 3)}) {
+        const at::Tensor wanted = input.to(to).contiguous(), made = result_like(wanted);
+        TileExpression expression(input.sizes());
+        expression.store(expression.cast(expression.load(view(input)), from, to), view(made));
+        SCOPED_TRACE(std::string(c10::toString(from)) + " to " + c10::toString(to));
+        run(expression);
+        expect_same(wanted, made, 0);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(Tiles, joined_expressions_hand_on_in_registers_and_store_where_they_are_told) {
+  const at::Tensor x = at::randn({6, 50}), row = at::randn({50}), wide = at::zeros({6, 101});
+  const at::Tensor between = at::full({6, 50}, 5.0f), part = wide.slice(1, 1, 51);
+  const at::DimVector sizes{6, 50};
+  TileExpression first(sizes), second(sizes);
+  const TensorView made = view(between);
+  const Node sum = first.op(TileOpcode::kAdd, first.load(view(x)), first.load(view(row)));
+  first.store(sum, made);
+  const Node half = second.number(0.5, TileType::kFloat);
+  const Node scaled = second.op(TileOpcode::kMul, second.load(made), half);
+  second.store(second.op(TileOpcode::kTanh, scaled), view(part));
+  first.join(second);
+  first.keep_stores([&](const TensorView& to) { return to.buffer != made.buffer; });
+  EXPECT_EQ(first.reads().size(), 2u);
+  run(first);
+  EXPECT_TRUE(at::allclose(at::tanh((x + row) * 0.5), part));
+  EXPECT_TRUE(between.eq(5).all().item<bool>());
+  EXPECT_TRUE(wide.slice(1, 51).eq(0).all().item<bool>());
+}
+
+TEST_P(Tiles, more_values_at_once_than_registers_are_refused) {
+  TileExpression expression(at::DimVector{100});
+  const at::Tensor x = at::randn({100});
+  const Node in = expression.load(view(x));
+  std::vector<Node> alive;
+  for (int i = 0; i < 40; ++i) alive.push_back(expression.op(TileOpcode::kMul, in, expression.number(i + 0.5, TileType::kFloat)));
+  Node sum = alive[0];
+  for (int i = 1; i < 40; ++i) sum = expression.op(TileOpcode::kAdd, sum, alive[i]);
+  expression.store(sum, view(x));
+  EXPECT_EQ(expression.compile(), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Capabilities, Tiles, testing::ValuesIn(usable_tables()),
                          [](const auto& info) { return std::string(info.param->capability); });
 
 TEST(KernelDispatch, follows_libtorch) {

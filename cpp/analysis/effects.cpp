@@ -1,11 +1,11 @@
-#include "passes/effects.h"
+#include "analysis/effects.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "analysis/unsaid.h"
-#include "passes/match.h"
+#include "graph/match.h"
 
 namespace stator {
 namespace {

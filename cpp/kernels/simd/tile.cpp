@@ -1,0 +1,504 @@
+// Tile programs, by the formulas of ATen's vectorised kernels. Compiled once per CPU capability.
+#include "kernels/tile.h"
+
+#include <ATen/cpu/vec/vec.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace stator::CPU_CAPABILITY {
+
+extern const TileKernels tile_kernels;
+
+namespace {
+
+template <class T>
+using Vec = at::vec::Vectorized<T>;
+
+// out, up to three inputs, elements.
+using OpRun = void (*)(void*, const void*, const void*, const void*, int64_t);
+
+template <class T>
+Vec<T> load(const void* data, int64_t i, int64_t count) {
+  return Vec<T>::loadu(static_cast<const T*>(data) + i, static_cast<int>(count));
+}
+
+template <class T, class F>
+void for_vectors(int64_t n, const F& f) {
+  int64_t i = 0;
+  for (; i + Vec<T>::size() <= n; i += Vec<T>::size()) f(i, Vec<T>::size());
+  if (i < n) f(i, n - i);
+}
+
+template <class T, auto kFormula>
+void unary(void* out, const void* a, const void*, const void*, int64_t n) {
+  for_vectors<T>(n, [&](int64_t i, int64_t count) {
+    kFormula(load<T>(a, i, count)).store(static_cast<T*>(out) + i, static_cast<int>(count));
+  });
+}
+
+template <class T, auto kFormula, bool kScalarA = false, bool kScalarB = false>
+void binary(void* out, const void* a, const void* b, const void*, int64_t n) {
+  const Vec<T> one_a(*static_cast<const T*>(a)), one_b(*static_cast<const T*>(b));
+  for_vectors<T>(n, [&](int64_t i, int64_t count) {
+    const Vec<T> x = kScalarA ? one_a : load<T>(a, i, count), y = kScalarB ? one_b : load<T>(b, i, count);
+    kFormula(x, y).store(static_cast<T*>(out) + i, static_cast<int>(count));
+  });
+}
+
+template <class T, auto kFormula>
+void ternary(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  for_vectors<T>(n, [&](int64_t i, int64_t count) {
+    kFormula(load<T>(a, i, count), load<T>(b, i, count), load<T>(c, i, count))
+        .store(static_cast<T*>(out) + i, static_cast<int>(count));
+  });
+}
+
+// Element by element: what the compiler makes vectors of, and what has no vector form.
+template <class Out, class In, auto kFormula>
+void unary_plain(void* out, const void* a, const void*, const void*, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<Out*>(out)[i] = kFormula(static_cast<const In*>(a)[i]);
+}
+
+template <class Out, class In, auto kFormula>
+void binary_plain(void* out, const void* a, const void* b, const void*, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<Out*>(out)[i] = kFormula(static_cast<const In*>(a)[i], static_cast<const In*>(b)[i]);
+}
+
+template <class T>
+void where(void* out, const void* condition, const void* a, const void* b, int64_t n) {
+  const auto* chosen = static_cast<const float*>(condition);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<T*>(out)[i] = chosen[i] != 0.0f ? static_cast<const T*>(a)[i] : static_cast<const T*>(b)[i];
+}
+
+void mul_add_int(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  const auto* x = static_cast<const uint64_t*>(a);
+  const auto* y = static_cast<const uint64_t*>(b);
+  const auto* z = static_cast<const uint64_t*>(c);
+  for (int64_t i = 0; i < n; ++i) static_cast<uint64_t*>(out)[i] = z[i] + x[i] * y[i];
+}
+
+float from_bfloat16(uint16_t bits) { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
+uint16_t to_bfloat16(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  if (value != value) return 0x7FC0;
+  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+float from_half(uint16_t bits) { return static_cast<float>(__builtin_bit_cast(_Float16, bits)); }
+uint16_t to_half(float value) { return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value)); }
+
+// The formulas. Each says what it means to at::vec, for float and double alike.
+
+struct OpTable {
+  OpRun run[3][static_cast<int>(TileOpcode::kCount)] = {};
+  // Float operators that take scalars: [a is scalar][b is scalar].
+  OpRun scalar[2][2][static_cast<int>(TileOpcode::kCount)] = {};
+
+  constexpr OpTable() {
+    add_real<float>(run[0]);
+    add_real<double>(run[1]);
+    add_int();
+    add_casts();
+    add_bools();
+    add_arithmetic<false, false>(run[0]);
+    add_arithmetic<false, true>(scalar[0][1]);
+    add_arithmetic<true, false>(scalar[1][0]);
+    add_arithmetic<true, true>(scalar[1][1]);
+  }
+
+  static constexpr OpRun& at(OpRun* table, TileOpcode code) { return table[static_cast<int>(code)]; }
+
+  template <class T>
+  static constexpr void add_real(OpRun* t) {
+    using O = TileOpcode;
+    using V = Vec<T>;
+    at(t, O::kCopy) = unary<T, [](const V& a) { return a; }>;
+    at(t, O::kNeg) = unary<T, [](const V& a) { return a.neg(); }>;
+    at(t, O::kAbs) = unary<T, [](const V& a) { return a.abs(); }>;
+    at(t, O::kExp) = unary<T, [](const V& a) { return a.exp(); }>;
+    at(t, O::kExp2) = unary<T, [](const V& a) { return a.exp2(); }>;
+    at(t, O::kExpm1) = unary<T, [](const V& a) { return a.expm1(); }>;
+    at(t, O::kLog) = unary<T, [](const V& a) { return a.log(); }>;
+    at(t, O::kLog2) = unary<T, [](const V& a) { return a.log2(); }>;
+    at(t, O::kLog10) = unary<T, [](const V& a) { return a.log10(); }>;
+    at(t, O::kLog1p) = unary<T, [](const V& a) { return a.log1p(); }>;
+    at(t, O::kSqrt) = unary<T, [](const V& a) { return a.sqrt(); }>;
+    at(t, O::kRsqrt) = unary<T, [](const V& a) { return V(1) / a.sqrt(); }>;
+    at(t, O::kReciprocal) = unary<T, [](const V& a) { return V(1) / a; }>;
+    at(t, O::kSin) = unary<T, [](const V& a) { return a.sin(); }>;
+    at(t, O::kCos) = unary<T, [](const V& a) { return a.cos(); }>;
+    at(t, O::kTan) = unary<T, [](const V& a) { return a.tan(); }>;
+    at(t, O::kAsin) = unary<T, [](const V& a) { return a.asin(); }>;
+    at(t, O::kAcos) = unary<T, [](const V& a) { return a.acos(); }>;
+    at(t, O::kAtan) = unary<T, [](const V& a) { return a.atan(); }>;
+    at(t, O::kSinh) = unary<T, [](const V& a) { return a.sinh(); }>;
+    at(t, O::kCosh) = unary<T, [](const V& a) { return a.cosh(); }>;
+    at(t, O::kTanh) = unary<T, [](const V& a) { return a.tanh(); }>;
+    at(t, O::kSigmoid) = unary<T, [](const V& a) { return V(1) / (V(1) + (V(0) - a).exp()); }>;
+    at(t, O::kRelu) = unary<T, [](const V& a) { return at::vec::clamp_min(a, V(0)); }>;
+    at(t, O::kFloor) = unary<T, [](const V& a) { return a.floor(); }>;
+    at(t, O::kCeil) = unary<T, [](const V& a) { return a.ceil(); }>;
+    at(t, O::kRound) = unary<T, [](const V& a) { return a.round(); }>;
+    at(t, O::kTrunc) = unary<T, [](const V& a) { return a.trunc(); }>;
+    at(t, O::kFrac) = unary<T, [](const V& a) { return a - a.trunc(); }>;
+    at(t, O::kSign) = unary_plain<T, T, [](T a) { return static_cast<T>((T(0) < a) - (a < T(0))); }>;
+    at(t, O::kSquare) = unary<T, [](const V& a) { return a * a; }>;
+    at(t, O::kErf) = unary<T, [](const V& a) { return a.erf(); }>;
+    at(t, O::kErfc) = unary<T, [](const V& a) { return a.erfc(); }>;
+    at(t, O::kSilu) = unary<T, [](const V& a) { return a / (V(1) + a.neg().exp()); }>;
+    at(t, O::kGelu) =
+        unary<T, [](const V& a) { return a * V(T(0.5)) * (V(1) + (a * V(T(0.70710678118654752440))).erf()); }>;
+    at(t, O::kGeluTanh) = unary<T, [](const V& a) {
+      const V inner = V(T(0.79788456080286535588)) * (a + V(T(0.044715)) * a * a * a);
+      return V(T(0.5)) * a * (V(1) + inner.tanh());
+    }>;
+    at(t, O::kHardswish) = unary<T, [](const V& a) {
+      return a * at::vec::minimum(at::vec::maximum(a + V(3), V(0)), V(6)) / V(6);
+    }>;
+    at(t, O::kHardsigmoid) =
+        unary<T, [](const V& a) { return at::vec::minimum(at::vec::maximum(a + V(3), V(0)), V(6)) / V(6); }>;
+    at(t, O::kMish) = unary<T, [](const V& a) { return a * a.exp().log1p().tanh(); }>;
+    at(t, O::kAdd) = binary<T, [](const V& a, const V& b) { return a + b; }>;
+    at(t, O::kSub) = binary<T, [](const V& a, const V& b) { return a - b; }>;
+    at(t, O::kMul) = binary<T, [](const V& a, const V& b) { return a * b; }>;
+    at(t, O::kDiv) = binary<T, [](const V& a, const V& b) { return a / b; }>;
+    at(t, O::kMax) = binary<T, [](const V& a, const V& b) { return at::vec::maximum(a, b); }>;
+    at(t, O::kMin) = binary<T, [](const V& a, const V& b) { return at::vec::minimum(a, b); }>;
+    at(t, O::kPow) = binary<T, [](const V& a, const V& b) { return a.pow(b); }>;
+    at(t, O::kAtan2) = binary<T, [](const V& a, const V& b) { return a.atan2(b); }>;
+    at(t, O::kFmod) = binary<T, [](const V& a, const V& b) { return a.fmod(b); }>;
+    at(t, O::kRemainder) = binary_plain<T, T, [](T a, T b) {
+      const T left = static_cast<T>(std::fmod(a, b));
+      return left != 0 && (b < 0) != (left < 0) ? left + b : left;
+    }>;
+    at(t, O::kEqual) = binary_plain<float, T, [](T a, T b) { return a == b ? 1.0f : 0.0f; }>;
+    at(t, O::kNotEqual) = binary_plain<float, T, [](T a, T b) { return a != b ? 1.0f : 0.0f; }>;
+    at(t, O::kLess) = binary_plain<float, T, [](T a, T b) { return a < b ? 1.0f : 0.0f; }>;
+    at(t, O::kLessEqual) = binary_plain<float, T, [](T a, T b) { return a <= b ? 1.0f : 0.0f; }>;
+    at(t, O::kGreater) = binary_plain<float, T, [](T a, T b) { return b < a ? 1.0f : 0.0f; }>;
+    at(t, O::kGreaterEqual) = binary_plain<float, T, [](T a, T b) { return a >= b ? 1.0f : 0.0f; }>;
+    at(t, O::kMulAdd) = ternary<T, [](const V& a, const V& b, const V& c) { return at::vec::fmadd(a, b, c); }>;
+    at(t, O::kWhere) = where<T>;
+    at(t, O::kLeakyRelu) = ternary<T, [](const V& a, const V& slope, const V&) {
+      return a * V::blendv(slope, V(1), a > V(0));
+    }>;
+    at(t, O::kElu) = ternary<T, [](const V& a, const V& alpha, const V&) {
+      return V::blendv(alpha * a.expm1(), a, a > V(0));
+    }>;
+    at(t, O::kSoftplus) = ternary<T, [](const V& a, const V& beta, const V& threshold) {
+      return V::blendv((a * beta).exp().log1p() / beta, a, a * beta > threshold);
+    }>;
+  }
+
+  // The same again with scalars; here because they are the many.
+  template <bool kScalarA, bool kScalarB>
+  static constexpr void add_arithmetic(OpRun* t) {
+    using O = TileOpcode;
+    using V = Vec<float>;
+    constexpr bool kA = kScalarA, kB = kScalarB;
+    at(t, O::kAdd) = binary<float, [](const V& a, const V& b) { return a + b; }, kA, kB>;
+    at(t, O::kSub) = binary<float, [](const V& a, const V& b) { return a - b; }, kA, kB>;
+    at(t, O::kMul) = binary<float, [](const V& a, const V& b) { return a * b; }, kA, kB>;
+    at(t, O::kDiv) = binary<float, [](const V& a, const V& b) { return a / b; }, kA, kB>;
+    at(t, O::kMax) = binary<float, [](const V& a, const V& b) { return at::vec::maximum(a, b); }, kA, kB>;
+    at(t, O::kMin) = binary<float, [](const V& a, const V& b) { return at::vec::minimum(a, b); }, kA, kB>;
+    at(t, O::kEqual) = binary<float, [](const V& a, const V& b) { return a.eq(b); }, kA, kB>;
+    at(t, O::kNotEqual) = binary<float, [](const V& a, const V& b) { return a.ne(b); }, kA, kB>;
+    at(t, O::kLess) = binary<float, [](const V& a, const V& b) { return a.lt(b); }, kA, kB>;
+    at(t, O::kLessEqual) = binary<float, [](const V& a, const V& b) { return a.le(b); }, kA, kB>;
+    at(t, O::kGreater) = binary<float, [](const V& a, const V& b) { return a.gt(b); }, kA, kB>;
+    at(t, O::kGreaterEqual) = binary<float, [](const V& a, const V& b) { return a.ge(b); }, kA, kB>;
+  }
+
+  // Overflow wraps, so it is computed without a sign.
+  constexpr void add_int() {
+    using O = TileOpcode;
+    using U = uint64_t;
+    using I = int64_t;
+    OpRun* t = run[2];
+    at(t, O::kCopy) = unary_plain<U, U, [](U a) { return a; }>;
+    at(t, O::kNeg) = unary_plain<U, U, [](U a) { return U(0) - a; }>;
+    at(t, O::kAbs) = unary_plain<U, U, [](U a) { return static_cast<I>(a) < 0 ? U(0) - a : a; }>;
+    at(t, O::kRelu) = unary_plain<I, I, [](I a) { return a < 0 ? I(0) : a; }>;
+    at(t, O::kSign) = unary_plain<I, I, [](I a) { return static_cast<I>((0 < a) - (a < 0)); }>;
+    at(t, O::kSquare) = unary_plain<U, U, [](U a) { return a * a; }>;
+    at(t, O::kWrapTo32) = unary_plain<I, I, [](I a) { return static_cast<I>(static_cast<int32_t>(a)); }>;
+    at(t, O::kWrapTo16) = unary_plain<I, I, [](I a) { return static_cast<I>(static_cast<int16_t>(a)); }>;
+    at(t, O::kWrapTo8) = unary_plain<I, I, [](I a) { return static_cast<I>(static_cast<int8_t>(a)); }>;
+    at(t, O::kWrapToUnsigned8) = unary_plain<I, I, [](I a) { return static_cast<I>(static_cast<uint8_t>(a)); }>;
+    at(t, O::kAdd) = binary_plain<U, U, [](U a, U b) { return a + b; }>;
+    at(t, O::kSub) = binary_plain<U, U, [](U a, U b) { return a - b; }>;
+    at(t, O::kMul) = binary_plain<U, U, [](U a, U b) { return a * b; }>;
+    at(t, O::kMax) = binary_plain<I, I, [](I a, I b) { return b < a ? a : b; }>;
+    at(t, O::kMin) = binary_plain<I, I, [](I a, I b) { return a < b ? a : b; }>;
+    at(t, O::kEqual) = binary_plain<float, I, [](I a, I b) { return a == b ? 1.0f : 0.0f; }>;
+    at(t, O::kNotEqual) = binary_plain<float, I, [](I a, I b) { return a != b ? 1.0f : 0.0f; }>;
+    at(t, O::kLess) = binary_plain<float, I, [](I a, I b) { return a < b ? 1.0f : 0.0f; }>;
+    at(t, O::kLessEqual) = binary_plain<float, I, [](I a, I b) { return a <= b ? 1.0f : 0.0f; }>;
+    at(t, O::kGreater) = binary_plain<float, I, [](I a, I b) { return b < a ? 1.0f : 0.0f; }>;
+    at(t, O::kGreaterEqual) = binary_plain<float, I, [](I a, I b) { return a >= b ? 1.0f : 0.0f; }>;
+    at(t, O::kMulAdd) = mul_add_int;
+    at(t, O::kWhere) = where<I>;
+  }
+
+  constexpr void add_casts() {
+    using O = TileOpcode;
+    using I = int64_t;
+    at(run[1], O::kToFloat) = unary_plain<float, double, [](double a) { return static_cast<float>(a); }>;
+    at(run[2], O::kToFloat) = unary_plain<float, I, [](I a) { return static_cast<float>(a); }>;
+    at(run[0], O::kToDouble) = unary_plain<double, float, [](float a) { return static_cast<double>(a); }>;
+    at(run[2], O::kToDouble) = unary_plain<double, I, [](I a) { return static_cast<double>(a); }>;
+    at(run[0], O::kToInt) = unary_plain<I, float, [](float a) { return static_cast<I>(a); }>;
+    at(run[1], O::kToInt) = unary_plain<I, double, [](double a) { return static_cast<I>(a); }>;
+    at(run[0], O::kToBool) = unary_plain<float, float, [](float a) { return a != 0 ? 1.0f : 0.0f; }>;
+    at(run[1], O::kToBool) = unary_plain<float, double, [](double a) { return a != 0 ? 1.0f : 0.0f; }>;
+    at(run[2], O::kToBool) = unary_plain<float, I, [](I a) { return a != 0 ? 1.0f : 0.0f; }>;
+    at(run[0], O::kRoundToBFloat16) =
+        unary_plain<float, float, [](float a) { return from_bfloat16(to_bfloat16(a)); }>;
+    at(run[0], O::kRoundToHalf) = unary_plain<float, float, [](float a) { return from_half(to_half(a)); }>;
+  }
+
+  constexpr void add_bools() {
+    using O = TileOpcode;
+    at(run[0], O::kAnd) =
+        binary_plain<float, float, [](float a, float b) { return a != 0 && b != 0 ? 1.0f : 0.0f; }>;
+    at(run[0], O::kOr) =
+        binary_plain<float, float, [](float a, float b) { return a != 0 || b != 0 ? 1.0f : 0.0f; }>;
+    at(run[0], O::kXor) =
+        binary_plain<float, float, [](float a, float b) { return (a != 0) != (b != 0) ? 1.0f : 0.0f; }>;
+    at(run[0], O::kNot) = unary_plain<float, float, [](float a) { return a == 0 ? 1.0f : 0.0f; }>;
+  }
+};
+
+constexpr OpTable kOps;
+
+// Between memory and tiles. `step`: bytes from one element in memory to the next.
+using Transfer = void (*)(void* tile, void* memory, int64_t step, int64_t n);
+
+template <class Register, class Memory, auto kConvert>
+void load_elements(void* tile, void* memory, int64_t step, int64_t n) {
+  auto* to = static_cast<Register*>(tile);
+  const auto* from = static_cast<const char*>(memory);
+  if (step == sizeof(Memory)) {
+    const auto* elements = static_cast<const Memory*>(memory);
+    for (int64_t i = 0; i < n; ++i) to[i] = kConvert(elements[i]);
+  } else if (step == 0) {
+    const Register one = kConvert(*static_cast<const Memory*>(memory));
+    for (int64_t i = 0; i < n; ++i) to[i] = one;
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = kConvert(*reinterpret_cast<const Memory*>(from + i * step));
+  }
+}
+
+template <class Register, class Memory, auto kConvert>
+void store_elements(void* tile, void* memory, int64_t step, int64_t n) {
+  const auto* from = static_cast<const Register*>(tile);
+  auto* to = static_cast<char*>(memory);
+  if (step == sizeof(Memory)) {
+    auto* elements = static_cast<Memory*>(memory);
+    for (int64_t i = 0; i < n; ++i) elements[i] = kConvert(from[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Memory*>(to + i * step) = kConvert(from[i]);
+  }
+}
+
+struct Element {
+  int64_t bytes, register_bytes;
+  Transfer load, store;
+};
+
+template <class Register, class Memory>
+constexpr Element plain_element() {
+  return {sizeof(Memory), sizeof(Register),
+          load_elements<Register, Memory, [](Memory a) { return static_cast<Register>(a); }>,
+          store_elements<Register, Memory, [](Register a) { return static_cast<Memory>(a); }>};
+}
+
+// In the order of TileDtype.
+constexpr Element kElements[] = {
+    plain_element<float, float>(),
+    plain_element<double, double>(),
+    {2, 4, load_elements<float, uint16_t, from_bfloat16>, store_elements<float, uint16_t, to_bfloat16>},
+    {2, 4, load_elements<float, uint16_t, from_half>, store_elements<float, uint16_t, to_half>},
+    {1, 4, load_elements<float, uint8_t, [](uint8_t a) { return a != 0 ? 1.0f : 0.0f; }>,
+     store_elements<float, uint8_t, [](float a) { return static_cast<uint8_t>(a != 0); }>},
+    plain_element<int64_t, int64_t>(),
+    plain_element<int64_t, int32_t>(),
+    plain_element<int64_t, int16_t>(),
+    plain_element<int64_t, int8_t>(),
+    plain_element<int64_t, uint8_t>(),
+};
+
+class Runner {
+ public:
+  Runner(const TileProgram& program, void* const* addresses) : program_(program), addresses_(addresses) {
+    for (int r = 0; r < kTilesOfOwn; ++r) registers_[r] = tiles_[r];
+  }
+
+  void run() {
+    elements_ = 1;
+    for (int d = 0; d < program_.dims; ++d) elements_ *= program_.sizes[d];
+    if (elements_ == 0) return;
+    set_constants();
+    set_scalars();
+    program_.by_rows ? run_rows() : run_tiles();
+  }
+
+ private:
+  int64_t most() const { return elements_ < kTileElements ? elements_ : kTileElements; }
+
+  void set_constants() {
+    for (int i = 0; i < program_.constant_count; ++i) {
+      const TileConstant& constant = program_.constants[i];
+      auto* number = const_cast<int64_t*>(&constant.as_int);
+      if (constant.scalar) {
+        registers_[constant.reg] = number;
+      } else {
+        constexpr TileDtype as_dtype[] = {TileDtype::kFloat, TileDtype::kDouble, TileDtype::kInt64};
+        kElements[static_cast<int>(as_dtype[static_cast<int>(constant.type)])].load(registers_[constant.reg], number, 0,
+                                                                                    most());
+      }
+    }
+  }
+
+  void set_scalars() {
+    for (int i = 0; i < program_.load_count; ++i) {
+      const TileWalk& walk = program_.loads[i];
+      if (!walk.scalar) continue;
+      if (walk.in_place) {
+        registers_[walk.reg] = addresses_[i];
+      } else {
+        // A scalar that needs converting stands in a tile, whose first element it is then.
+        kElements[static_cast<int>(walk.dtype)].load(registers_[walk.reg], addresses_[i], 0, most());
+      }
+    }
+  }
+
+  void run_ops(int64_t n) {
+    for (int i = 0; i < program_.op_count; ++i) {
+      const TileOp& op = program_.ops[i];
+      const bool a = program_.scalars >> op.inputs[0] & 1, b = program_.scalars >> op.inputs[1] & 1;
+      const auto code = static_cast<int>(op.code);
+      const OpRun run = a || b ? kOps.scalar[a][b][code] : kOps.run[static_cast<int>(op.type)][code];
+      run(registers_[op.out], registers_[op.inputs[0]], registers_[op.inputs[1]], registers_[op.inputs[2]], n);
+    }
+  }
+
+  // Tiles of the elements in a row, over all dimensions.
+  void run_tiles() {
+    for (int64_t start = 0; start < elements_; start += kTileElements) {
+      const int64_t n = elements_ - start < kTileElements ? elements_ - start : kTileElements;
+      for (int i = 0; i < program_.load_count; ++i) {
+        const TileWalk& walk = program_.loads[i];
+        if (walk.scalar) continue;
+        if (walk.in_place) {
+          registers_[walk.reg] = at(addresses_[i], start * bytes(walk));
+        } else {
+          transfer(walk, addresses_[i], kElements[static_cast<int>(walk.dtype)].load, start, n);
+        }
+      }
+      for (int i = 0; i < program_.store_count; ++i) {
+        const TileWalk& walk = program_.stores[i];
+        if (walk.in_place) registers_[walk.reg] = at(addresses_[program_.load_count + i], start * bytes(walk));
+      }
+      run_ops(n);
+      for (int i = 0; i < program_.store_count; ++i) {
+        const TileWalk& walk = program_.stores[i];
+        if (!walk.in_place)
+          transfer(walk, addresses_[program_.load_count + i], kElements[static_cast<int>(walk.dtype)].store, start, n);
+      }
+    }
+  }
+
+  // Tiles within the innermost dimension, whose elements are one step apart wherever they lie.
+  void run_rows() {
+    const int inner = program_.dims - 1;
+    const int64_t length = program_.sizes[inner];
+    int64_t index[kMostTileDims] = {};
+    for (int64_t row = 0; row < elements_ / length; ++row) {
+      for (int64_t start = 0; start < length; start += kTileElements)
+        run_in_row(index, start, length - start < kTileElements ? length - start : kTileElements);
+      for (int d = inner - 1; d >= 0 && ++index[d] == program_.sizes[d]; --d) index[d] = 0;
+    }
+  }
+
+  void run_in_row(const int64_t* index, int64_t start, int64_t n) {
+    const int inner = program_.dims - 1;
+    const auto place = [&](const TileWalk& walk, void* base) {
+      int64_t offset = start * walk.strides[inner];
+      for (int d = 0; d < inner; ++d) offset += index[d] * walk.strides[d];
+      return at(base, offset);
+    };
+    for (int i = 0; i < program_.load_count; ++i) {
+      const TileWalk& walk = program_.loads[i];
+      if (walk.scalar) continue;
+      void* from = place(walk, addresses_[i]);
+      if (walk.in_place) {
+        registers_[walk.reg] = from;
+      } else {
+        kElements[static_cast<int>(walk.dtype)].load(registers_[walk.reg], from, walk.strides[inner], n);
+      }
+    }
+    for (int i = 0; i < program_.store_count; ++i) {
+      const TileWalk& walk = program_.stores[i];
+      if (walk.in_place) registers_[walk.reg] = place(walk, addresses_[program_.load_count + i]);
+    }
+    run_ops(n);
+    for (int i = 0; i < program_.store_count; ++i) {
+      const TileWalk& walk = program_.stores[i];
+      if (!walk.in_place)
+        kElements[static_cast<int>(walk.dtype)].store(registers_[walk.reg],
+                                                      place(walk, addresses_[program_.load_count + i]),
+                                                      walk.strides[inner], n);
+    }
+  }
+
+  // Elements start .. start + n of the iteration space, run by run of the innermost dimension.
+  void transfer(const TileWalk& walk, void* base, Transfer move, int64_t start, int64_t n) {
+    const int inner = program_.dims - 1;
+    int64_t index[kMostTileDims];
+    int64_t rest = start, offset = 0;
+    for (int d = inner; d >= 0; --d) {
+      index[d] = rest % program_.sizes[d];
+      rest /= program_.sizes[d];
+      offset += index[d] * walk.strides[d];
+    }
+    const int64_t register_bytes = kElements[static_cast<int>(walk.dtype)].register_bytes;
+    for (int64_t done = 0; done < n;) {
+      const int64_t in_run = program_.sizes[inner] - index[inner];
+      const int64_t count = in_run < n - done ? in_run : n - done;
+      move(at(registers_[walk.reg], done * register_bytes), at(base, offset), walk.strides[inner], count);
+      done += count;
+      offset -= index[inner] * walk.strides[inner];
+      index[inner] = 0;
+      for (int d = inner - 1; d >= 0; --d) {
+        offset += walk.strides[d];
+        if (++index[d] < program_.sizes[d]) break;
+        offset -= program_.sizes[d] * walk.strides[d];
+        index[d] = 0;
+      }
+    }
+  }
+
+  static void* at(void* base, int64_t offset) { return static_cast<char*>(base) + offset; }
+  static int64_t bytes(const TileWalk& walk) { return kElements[static_cast<int>(walk.dtype)].bytes; }
+
+  const TileProgram& program_;
+  void* const* addresses_;
+  int64_t elements_ = 0;
+  void* registers_[kMostTileRegisters];
+  alignas(64) char tiles_[kTilesOfOwn][kTileElements * sizeof(double)];
+};
+
+bool run(const void* specification, void* const* addresses) {
+  Runner(*static_cast<const TileProgram*>(specification), addresses).run();
+  return true;
+}
+
+}  // namespace
+
+const TileKernels tile_kernels{run};
+
+}  // namespace stator::CPU_CAPABILITY

@@ -1,0 +1,80 @@
+// cat and stack: each input is copied to its place in the result, by steps that can be joined with what makes the input.
+#include "plan/binding.h"
+
+namespace stator {
+namespace {
+
+bool copy_into(Binding& binding, const TensorView& from, const TensorView& to) {
+  TileExpression expression(to.meta.sizes);
+  expression.store(expression.cast(expression.load(from), from.meta.dtype, to.meta.dtype), to);
+  binding.run(std::move(expression));
+  return true;
+}
+
+// An input of one dimension and no elements may be among others.
+bool is_skipped(const TensorView& view) { return view.meta.sizes == at::DimVector{0}; }
+
+bool cat(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim) {
+  const TensorMeta* seen = binding.observed(0);
+  if (!seen || !tile_type(seen->dtype) || seen->dim() == 0) return false;
+  if (dim < 0) dim += seen->dim();
+  const TensorView result = binding.result(0, seen->dtype, seen->sizes, seen->strides);
+  int64_t at = 0;
+  for (const TensorView& input : inputs) {
+    if (is_skipped(input)) continue;
+    if (input.meta.dim() != seen->dim() || !tile_type(input.meta.dtype)) return false;
+    TensorView part = result;
+    part.meta.sizes = input.meta.sizes;
+    part.offset += at * seen->strides[dim] * seen->itemsize();
+    copy_into(binding, input, part);
+    at += input.meta.sizes[dim];
+  }
+  return at == seen->sizes[dim];
+}
+
+bool stack(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim) {
+  const TensorMeta* seen = binding.observed(0);
+  if (!seen || !tile_type(seen->dtype)) return false;
+  if (dim < 0) dim += seen->dim();
+  const TensorView result = binding.result(0, seen->dtype, seen->sizes, seen->strides);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!tile_type(inputs[i].meta.dtype)) return false;
+    TensorView part = result;
+    part.offset += static_cast<int64_t>(i) * seen->strides[dim] * seen->itemsize();
+    part.meta.sizes.erase(part.meta.sizes.begin() + dim);
+    part.meta.strides.erase(part.meta.strides.begin() + dim);
+    if (part.meta.sizes != inputs[i].meta.sizes) return false;
+    copy_into(binding, inputs[i], part);
+  }
+  return true;
+}
+
+using Join = bool (*)(Binding&, const std::vector<TensorView>&, int64_t);
+
+// (tensors, dim)
+template <Join kJoin>
+bool of_list(Binding& binding) {
+  const auto inputs = binding.tensor_list(0);
+  return inputs && binding.known(1) && kJoin(binding, *inputs, binding.known(1)->toInt());
+}
+
+// (tensor..., dim)
+template <Join kJoin>
+bool of_arguments(Binding& binding) {
+  const size_t count = binding.node().inputs.size() - 1;
+  std::vector<TensorView> inputs;
+  for (size_t i = 0; i < count; ++i) {
+    if (!binding.tensor(i)) return false;
+    inputs.push_back(*binding.tensor(i));
+  }
+  return binding.known(count) && kJoin(binding, inputs, binding.known(count)->toInt());
+}
+
+const BinderRegistration kCat("aten::cat", of_list<cat>);
+const BinderRegistration kConcat("aten::concat", of_list<cat>);
+const BinderRegistration kStack("aten::stack", of_list<stack>);
+const BinderRegistration kVarCat("prim::VarCat", of_arguments<cat>);
+const BinderRegistration kVarStack("prim::VarStack", of_arguments<stack>);
+
+}  // namespace
+}  // namespace stator

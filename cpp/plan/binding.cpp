@@ -1,0 +1,28 @@
+#include "plan/binding.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace stator {
+namespace {
+
+std::unordered_map<std::string, Binder>& binders() {
+  static std::unordered_map<std::string, Binder> all;
+  return all;
+}
+
+}  // namespace
+
+BinderRegistration::BinderRegistration(std::string_view key, Binder binder) { binders()[std::string(key)] = binder; }
+
+Binder find_binder(std::string_view key) {
+  const auto& all = binders();
+  auto found = all.find(std::string(key));
+  return found == all.end() ? nullptr : found->second;
+}
+
+Binder find_binder(const Node& node) {
+  return find_binder(node.opcode == Opcode::kOperator ? std::string_view(node.op->key) : opcode_name(node.opcode));
+}
+
+}  // namespace stator

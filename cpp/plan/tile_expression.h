@@ -1,0 +1,89 @@
+// TileExpression: pointwise work while a plan is being made, and how it becomes a tile program.
+//
+// A list of loads, numbers and operators in the order of their making, over one iteration space, and what is stored where. Two of them can
+// be joined; what one stores and the other loads is then handed on in a register.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/tile.h"
+#include "plan/tensor_view.h"
+
+namespace stator {
+
+// The type of the registers that hold elements of this dtype; nullopt: none does.
+std::optional<TileType> tile_type(at::ScalarType dtype);
+
+// A tile program with all that it points to.
+struct TileSpecification {
+  TileProgram program{};
+  std::vector<TileWalk> loads, stores;
+  std::vector<TileConstant> constants;
+  std::vector<TileOp> ops;
+  std::vector<TensorView> read, written;  // parallel to loads and stores
+};
+
+class TileExpression {
+ public:
+  using Node = int32_t;
+
+  explicit TileExpression(at::IntArrayRef sizes) : sizes_(sizes) {}
+
+  const at::DimVector& sizes() const { return sizes_; }
+  int64_t numel() const { return c10::multiply_integers(sizes_); }
+
+  // The tensor is broadcast to the iteration space.
+  Node load(const TensorView& view);
+  Node number(double value, TileType type);
+  Node number(int64_t value, TileType type);
+  Node op(TileOpcode code, Node a) { return op(code, a, a, a); }
+  Node op(TileOpcode code, Node a, Node b) { return op(code, a, b, a); }
+  Node op(TileOpcode code, Node a, Node b, Node c);
+  // The value of a node that holds elements of `from` as elements of `to`.
+  Node cast(Node node, at::ScalarType from, at::ScalarType to);
+  // After an operator on registers: as if its result had been stored as `dtype`.
+  Node rounded(Node node, at::ScalarType dtype);
+  // `to` has the sizes of the iteration space and elements that do not overlap.
+  void store(Node node, const TensorView& to);
+
+  std::vector<TensorView> reads() const;
+  std::vector<TensorView> writes() const;
+  bool is_copy() const { return ops_ == 0; }
+
+  // Appends another one over the same iteration space. What it loads from where this one stores is taken from there.
+  void join(const TileExpression& other);
+  // Stores for which keep(view) is false are dropped.
+  template <class Keep>
+  void keep_stores(const Keep& keep) {
+    std::erase_if(stores_, [&](const Store& store) { return !keep(store.to); });
+  }
+  bool stores_nothing() const { return stores_.empty(); }
+
+  // NULL if it needs more registers or dimensions than there are.
+  std::shared_ptr<const TileSpecification> compile() const;
+
+ private:
+  friend class TileCompiler;
+  struct NodeData {
+    enum class Kind : uint8_t { kLoad, kNumber, kOp } kind;
+    TileType type;                     // of the register that holds it
+    TensorView view{};                 // kLoad; as wide as the iteration space
+    double real = 0;                   // kNumber, by type one of these
+    int64_t integer = 0;
+    TileOpcode code = TileOpcode::kCopy;  // kOp
+    Node inputs[3] = {-1, -1, -1};
+  };
+  struct Store {
+    Node node;
+    TensorView to;
+  };
+
+  at::DimVector sizes_;
+  std::vector<NodeData> nodes_;
+  std::vector<Store> stores_;
+  int32_t ops_ = 0;
+};
+
+}  // namespace stator

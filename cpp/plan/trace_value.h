@@ -1,0 +1,36 @@
+// What a plan knows of a value at one point of a run, when the plan is made.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+
+#include <memory>
+#include <vector>
+
+#include "plan/tensor_view.h"
+
+namespace stator {
+
+// Where an IValue can be had while the run goes on.
+struct Home {
+  enum class Kind : uint8_t { kNone, kSlot, kHolder } kind = Kind::kNone;
+  int32_t index = -1;  // kSlot: of an input or a constant; kHolder: of the signature plan's own
+};
+
+struct TraceValue {
+  enum class Kind : uint8_t {
+    kKnown,      // `known`: follows from the signature
+    kTensor,     // `view`: in memory that the plan knows
+    kContainer,  // `elements`, in a list or tuple of `type` that nothing writes
+    kOpaque,     // only its home is known
+  } kind = Kind::kOpaque;
+  c10::IValue known{};
+  TensorView view{};
+  c10::TypePtr type{};
+  std::vector<std::shared_ptr<const TraceValue>> elements{};
+  Home home{};  // kOpaque; kTensor if a tensor of it exists
+};
+
+using TraceValuePtr = std::shared_ptr<const TraceValue>;
+
+}  // namespace stator

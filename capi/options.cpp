@@ -146,7 +146,7 @@ ModuleOptions module_options(const stator_options* options) {
   out.map_weights = choose(options, "weights", "copy", "map");
   out.planner = planner(options);
   out.memory_limit = memory_limit(options);
-  out.signature_plans = choose(options, "plans", "dynamic", "signature");
+  out.signature_plans = !choose(options, "plans", "signature", "dynamic");
   if (const auto* text = setting<std::string>(options, "signature")) out.signature = *text;
   if (const auto* text = setting<std::string>(options, "name")) out.name = *text;
   return out;

@@ -386,8 +386,8 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  *   then be replaced by rename and never in place); `signature` (what the inputs of `forward` must be, checked at bind and call, as in
  *   `x: float32[?, 1, 32], mask: bool[?]`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for
  *   bytes); `memory_planner` ("standard", the default; "naive": a place of its own for every tensor; "none": nothing is planned, every tensor
- *   is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("dynamic", the default: one plan for all shapes;
- *   "signature": bound plans for repeated signatures too).
+ *   is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("signature", the default: besides
+ *   the plan for all shapes, bound plans for shapes that are seen again; "dynamic": only the one for all).
  * - stator_runtime_create, stator_pool_create: `intra_op_threads` (threads inside one run, at least 1; default: the processors that
  *   affinity and quota allow for a runtime, 1 in a pool); `inter_op_threads` (how many threads of the process's own
  *   may run a run's forks beside the caller, at least 0; with 0 forks run where they are waited for; default: one less than the processors

@@ -5,6 +5,9 @@
 #pragma once
 
 #include "kernels/bound_kernel.h"
+#include "kernels/gather.h"
+#include "kernels/reductions.h"
+#include "kernels/rows.h"
 
 namespace stator {
 
@@ -20,6 +23,9 @@ struct PointwiseKernels {
 struct KernelTable {
   const char* capability;  // as at::get_cpu_capability() has it
   const PointwiseKernels* pointwise;
+  const ReductionKernels* reductions;
+  const RowKernels* rows;
+  const GatherKernels* gather;
 };
 
 }  // namespace stator

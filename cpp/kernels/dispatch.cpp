@@ -9,14 +9,14 @@ extern const PointwiseKernels pointwise_kernels;
 extern const ReductionKernels reduction_kernels;
 extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
-}
+}  // namespace DEFAULT
 #ifdef STATOR_HAVE_AVX2_KERNELS
 namespace AVX2 {
 extern const PointwiseKernels pointwise_kernels;
 extern const ReductionKernels reduction_kernels;
 extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
-}
+}  // namespace AVX2
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
 namespace AVX512 {
@@ -24,13 +24,14 @@ extern const PointwiseKernels pointwise_kernels;
 extern const ReductionKernels reduction_kernels;
 extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
-}
+}  // namespace AVX512
 #endif
 
 namespace {
 
 constexpr KernelTable kTables[] = {
-    {"DEFAULT", &DEFAULT::pointwise_kernels, &DEFAULT::reduction_kernels, &DEFAULT::row_kernels, &DEFAULT::gather_kernels},
+    {"DEFAULT", &DEFAULT::pointwise_kernels, &DEFAULT::reduction_kernels, &DEFAULT::row_kernels,
+     &DEFAULT::gather_kernels},
 #ifdef STATOR_HAVE_AVX2_KERNELS
     {"AVX2", &AVX2::pointwise_kernels, &AVX2::reduction_kernels, &AVX2::row_kernels, &AVX2::gather_kernels},
 #endif

@@ -45,11 +45,11 @@ struct BagsSpec {
   int64_t rows, row_stride, size;  // of the table; elements
   int64_t bags, indices;
   BagMode mode;
-  bool wide;              // indices and offsets are int64, else int32
-  bool last_offset;       // there is one more offset: the end
-  bool weighted;          // one float32 an index
-  bool has_bags_of;       // written as well: the bag of each index
-  bool has_bag_sizes;     // and how many each bag holds, twice; else zeros, one for each offset
+  bool wide;           // indices and offsets are int64, else int32
+  bool last_offset;    // there is one more offset: the end
+  bool weighted;       // one float32 an index
+  bool has_bags_of;    // written as well: the bag of each index
+  bool has_bag_sizes;  // and how many each bag holds, twice; else zeros, one for each offset
 };
 
 struct OneHotSpec {

@@ -21,9 +21,10 @@ struct ReductionKernels {
   BoundKernel norm;  // Euclid's
   BoundKernel variance, deviation;
   BoundKernel variance_and_mean, deviation_and_mean;  // two results
-  BoundKernel greatest_and_where, least_and_where;    // two results: the first of equals, NaN before all, and its int64 index
-  BoundKernel where_greatest, where_least;            // the index alone
-  BoundKernel any, all;                               // bool; NaN is true
+  BoundKernel greatest_and_where,
+      least_and_where;                      // two results: the first of equals, NaN before all, and its int64 index
+  BoundKernel where_greatest, where_least;  // the index alone
+  BoundKernel any, all;                     // bool; NaN is true
 
   BoundKernel any_bool, all_bool;
   BoundKernel sum_bool, sum_int32, sum_int64;  // int64

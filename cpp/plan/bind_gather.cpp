@@ -103,7 +103,8 @@ std::optional<std::vector<std::optional<TensorView>>> index_list(const Binding& 
 std::optional<Indexed> indexed(const Binding& binding) {
   const TensorView* self = binding.tensor(0);
   const auto list = index_list(binding);
-  if (!self || self->meta.numel() == 0 || !list || static_cast<int64_t>(list->size()) > self->meta.dim()) return std::nullopt;
+  if (!self || self->meta.numel() == 0 || !list || static_cast<int64_t>(list->size()) > self->meta.dim())
+    return std::nullopt;
   Indexed result{*self, 0, {}, {}};
   size_t i = 0;
   for (; i < list->size() && !(*list)[i]; ++i) ++result.first;
@@ -160,7 +161,8 @@ std::optional<at::Tensor> constant_offsets(const Binding& binding, const Indexed
 
 bool bind_by_offsets(Binding& binding, const Indexed& indexed, const Around& around, at::Tensor offsets) {
   const int64_t bytes = indexed.self.meta.itemsize();
-  const PickOffsetsSpec spec{around.outer.size, indexed.count(), around.inner.size * bytes, around.outer.stride * bytes};
+  const PickOffsetsSpec spec{around.outer.size, indexed.count(), around.inner.size * bytes,
+                             around.outer.stride * bytes};
   const TensorView result = binding.result(0, indexed.self.meta.dtype, around.sizes);
   binding.run_with(table().pick_offsets, spec, {indexed.self, binding.keep(std::move(offsets))}, {result});
   return true;
@@ -201,7 +203,8 @@ bool bind_index(Binding& binding) {
   if (!found) return false;
   const auto shape = around(*found);
   if (!shape) return false;
-  if (auto offsets = constant_offsets(binding, *found)) return bind_by_offsets(binding, *found, *shape, *std::move(offsets));
+  if (auto offsets = constant_offsets(binding, *found))
+    return bind_by_offsets(binding, *found, *shape, *std::move(offsets));
   if (found->indices.size() == 1 && is_indices(&found->indices[0])) {
     return bind_pick(binding, found->self, found->first, found->indices[0], true);
   }
@@ -251,9 +254,11 @@ const BinderRegistration kOneHot("aten::one_hot", bind_one_hot);
 // Indices of a bag follow one another, as offsets say; the table's rows are dense.
 std::optional<BagsSpec> bags(const Binding& binding) {
   const TensorView *weight = binding.tensor(0), *indices = binding.tensor(1), *offsets = binding.tensor(2);
-  if (!weight || weight->meta.dtype != at::kFloat || weight->meta.dim() != 2 || weight->meta.numel() == 0) return std::nullopt;
+  if (!weight || weight->meta.dtype != at::kFloat || weight->meta.dim() != 2 || weight->meta.numel() == 0)
+    return std::nullopt;
   if (weight->meta.sizes[1] != 1 && weight->meta.strides[1] != 1) return std::nullopt;
-  if (!is_indices(indices) || indices->meta.dim() != 1 || !is_indices(offsets) || offsets->meta.dim() != 1) return std::nullopt;
+  if (!is_indices(indices) || indices->meta.dim() != 1 || !is_indices(offsets) || offsets->meta.dim() != 1)
+    return std::nullopt;
   if (indices->meta.dtype != offsets->meta.dtype) return std::nullopt;
   const auto last_offset = known_bool(binding.known(7));
   const c10::IValue* mode = binding.known(4);

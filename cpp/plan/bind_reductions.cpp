@@ -1,4 +1,6 @@
 // Reductions over dimensions that are one run of memory.
+#include <algorithm>
+
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
 #include "plan/collapse.h"
@@ -18,7 +20,8 @@ std::optional<Reduction> reduction(const TensorMeta& meta, const std::vector<boo
   if (!runs) return std::nullopt;
   Run outer = runs->kept[0], inner = runs->kept[1];
   // Rows side by side are taken as columns.
-  if (inner.size == 1 && outer.stride == 1 && (runs->reduced.stride != 1 || runs->reduced.size == 1)) std::swap(outer, inner);
+  if (inner.size == 1 && outer.stride == 1 && (runs->reduced.stride != 1 || runs->reduced.size == 1))
+    std::swap(outer, inner);
   Reduction result{{outer.size, runs->reduced.size, inner.size, outer.stride, runs->reduced.stride, inner.stride}, {}};
   for (int64_t d = 0; d < meta.dim(); ++d) {
     if (!reduced[d]) result.sizes.push_back(meta.sizes[d]);
@@ -37,7 +40,8 @@ std::optional<Reduction> reduction(Binding& binding, Arguments arguments) {
   const TensorView* self = binding.tensor(0);
   if (!self) return std::nullopt;
   const int64_t dims = self->meta.dim();
-  const auto reduced = arguments.dim < 0 ? std::vector<bool>(dims, true) : named_dims(binding.known(arguments.dim), dims);
+  const auto reduced =
+      arguments.dim < 0 ? std::vector<bool>(dims, true) : named_dims(binding.known(arguments.dim), dims);
   const auto keep = arguments.keep < 0 ? false : known_bool(binding.known(arguments.keep));
   if (!reduced || !keep) return std::nullopt;
   return reduction(self->meta, *reduced, *keep);
@@ -73,12 +77,18 @@ struct Typed {
 Typed sum_of(at::ScalarType dtype) {
   const ReductionKernels& table = *kernels().reductions;
   switch (dtype) {
-    case at::kFloat: return {table.sum, at::kFloat};
-    case at::kDouble: return {table.sum_double, at::kDouble};
-    case at::kBool: return {table.sum_bool, at::kLong};
-    case at::kInt: return {table.sum_int32, at::kLong};
-    case at::kLong: return {table.sum_int64, at::kLong};
-    default: return {};
+    case at::kFloat:
+      return {table.sum, at::kFloat};
+    case at::kDouble:
+      return {table.sum_double, at::kDouble};
+    case at::kBool:
+      return {table.sum_bool, at::kLong};
+    case at::kInt:
+      return {table.sum_int32, at::kLong};
+    case at::kLong:
+      return {table.sum_int64, at::kLong};
+    default:
+      return {};
   }
 }
 
@@ -108,25 +118,49 @@ const BinderRegistration kMeanDim("aten::mean.dim", bind_typed<mean_of, 1, 2, 3>
 const BinderRegistration kProd("aten::prod", bind_typed<product_of, -1, -1, 1>);
 const BinderRegistration kProdDim("aten::prod.dim_int", bind_typed<product_of, 1, 2, 3>);
 
+// Pooling to one element is a mean over the last `kDims` dimensions.
+template <int kDims>
+bool bind_pooling_to_one(Binding& binding) {
+  const TensorView* self = binding.tensor(0);
+  const c10::IValue* size = binding.known(1);
+  if (!self || self->meta.dtype != at::kFloat || !self->meta.is_contiguous() || self->meta.dim() <= kDims) return false;
+  if (!size || !size->isIntList() || size->toIntVector() != std::vector<int64_t>(kDims, 1)) return false;
+  std::vector<bool> reduced(self->meta.dim(), false);
+  std::fill(reduced.end() - kDims, reduced.end(), true);
+  return bind(binding, reduction(self->meta, reduced, true), kernels().reductions->mean, {at::kFloat});
+}
+
+const BinderRegistration kPool1d("aten::adaptive_avg_pool1d", bind_pooling_to_one<1>);
+const BinderRegistration kPool2d("aten::adaptive_avg_pool2d", bind_pooling_to_one<2>);
+const BinderRegistration kInnerPool2d("aten::_adaptive_avg_pool2d", bind_pooling_to_one<2>);
+
 // ---- the greatest and least ----
 
 Typed greatest_of(at::ScalarType dtype) {
   const ReductionKernels& table = *kernels().reductions;
   switch (dtype) {
-    case at::kFloat: return {table.greatest, dtype};
-    case at::kDouble: return {table.greatest_double, dtype};
-    case at::kLong: return {table.greatest_int64, dtype};
-    default: return {};
+    case at::kFloat:
+      return {table.greatest, dtype};
+    case at::kDouble:
+      return {table.greatest_double, dtype};
+    case at::kLong:
+      return {table.greatest_int64, dtype};
+    default:
+      return {};
   }
 }
 
 Typed least_of(at::ScalarType dtype) {
   const ReductionKernels& table = *kernels().reductions;
   switch (dtype) {
-    case at::kFloat: return {table.least, dtype};
-    case at::kDouble: return {table.least_double, dtype};
-    case at::kLong: return {table.least_int64, dtype};
-    default: return {};
+    case at::kFloat:
+      return {table.least, dtype};
+    case at::kDouble:
+      return {table.least_double, dtype};
+    case at::kLong:
+      return {table.least_int64, dtype};
+    default:
+      return {};
   }
 }
 

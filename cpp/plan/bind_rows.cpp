@@ -95,7 +95,8 @@ bool take_optional(const Binding& binding, size_t i, int64_t count, std::vector<
   there = false;
   if (is_none(binding.known(i))) return true;
   const TensorView* view = binding.tensor(i);
-  if (!view || view->meta.dtype != at::kFloat || !view->meta.is_contiguous() || view->meta.numel() != count) return false;
+  if (!view || view->meta.dtype != at::kFloat || !view->meta.is_contiguous() || view->meta.numel() != count)
+    return false;
   reads.push_back(*view);
   there = true;
   return true;

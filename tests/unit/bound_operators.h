@@ -189,8 +189,8 @@ inline void expect_close(const at::Tensor& expected, const at::Tensor& actual, c
   ASSERT_EQ(expected.scalar_type(), actual.scalar_type()) << what;
   ASSERT_EQ(expected.sizes(), actual.sizes()) << what;
   ASSERT_EQ(expected.strides(), actual.strides()) << what;
-  const bool close = expected.is_floating_point() ? at::allclose(expected, actual, 1.3e-6, 1e-5, true)
-                                                  : at::equal(expected, actual);
+  const bool close =
+      expected.is_floating_point() ? at::allclose(expected, actual, 1.3e-6, 1e-5, true) : at::equal(expected, actual);
   ASSERT_TRUE(close) << what << "\nexpected " << expected << "\nactual " << actual;
 }
 
@@ -198,7 +198,8 @@ inline void expect_bound(const KernelTable& table, const char* key, std::vector<
                          bool constants = false) {
   std::stringstream what;
   what << key << " of " << TensorMeta::of(arguments.at(0).toTensor()).sizes;
-  for (size_t i = 1; i < arguments.size(); ++i) what << (arguments[i].isTensor() ? c10::IValue("tensor") : arguments[i]) << " ";
+  for (size_t i = 1; i < arguments.size(); ++i)
+    what << (arguments[i].isTensor() ? c10::IValue("tensor") : arguments[i]) << " ";
   BoundOperator call(key, std::move(arguments), constants);
   ASSERT_TRUE(call.bound()) << what.str();
   ASSERT_TRUE(call.run_in(table)) << what.str();

@@ -24,7 +24,7 @@ struct Mean {
   static Vec of(const Vec& fold, int64_t count) { return fold / Vec(static_cast<float>(count)); }
 };
 struct Root {
-  static float of(double fold, int64_t) { return static_cast<float>(std::sqrt(fold)); }
+  static float of(double fold, int64_t) { return std::sqrt(static_cast<float>(fold)); }
   static Vec of(const Vec& fold, int64_t) { return fold.sqrt(); }
 };
 
@@ -64,10 +64,8 @@ void fold_columns(const ReductionSpec& spec, const float* from, float* to) {
 
 template <class Combine, class Map>
 double fold_one_by_one(const float* from, int64_t count, int64_t stride) {
-  double result = Map::one(static_cast<double>(*from));
-  for (int64_t i = 1; i < count; ++i) {
-    result = Combine::one(result, Map::one(static_cast<double>(from[i * stride])));
-  }
+  double result = Map::one(*from);  // a square overflows as LibTorch's does
+  for (int64_t i = 1; i < count; ++i) result = Combine::one(result, static_cast<double>(Map::one(from[i * stride])));
   return result;
 }
 
@@ -96,31 +94,9 @@ bool fold(const void* specification, void* const* addresses) {
   auto* to = static_cast<float*>(addresses[1]);
   const bool columns = by_columns(spec);
   for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride, to += spec.inner) {
-    columns ? fold_columns<Combine, Map, Finish>(spec, from, to) : fold_row_by_row<Combine, Map, Finish>(spec, from, to);
+    columns ? fold_columns<Combine, Map, Finish>(spec, from, to)
+            : fold_row_by_row<Combine, Map, Finish>(spec, from, to);
   }
-  return true;
-}
-
-// Squares may leave float32's range where their sum's root does not.
-bool is_doubtful(float norm) { return !(norm > 1e-15f && norm < 1e18f); }
-
-// Then once more, as doubles.
-void norm_of_doubtful(const ReductionSpec& spec, const float* from, float* to) {
-  bool doubtful = false;
-  for (int64_t i = 0; i < spec.inner; ++i) doubtful |= is_doubtful(to[i]);
-  for (int64_t i = 0; doubtful && i < spec.inner; ++i) {
-    if (!is_doubtful(to[i])) continue;
-    const double squares = fold_one_by_one<Add, Square>(from + i * spec.inner_stride, spec.reduced, spec.reduced_stride);
-    to[i] = Root::of(squares, spec.reduced);
-  }
-}
-
-bool norm(const void* specification, void* const* addresses) {
-  fold<Add, Square, Root>(specification, addresses);
-  const ReductionSpec& spec = spec_of(specification);
-  const auto* from = static_cast<const float*>(addresses[0]);
-  auto* to = static_cast<float*>(addresses[1]);
-  for (int64_t o = 0; o < spec.outer; ++o) norm_of_doubtful(spec, from + o * spec.outer_stride, to + o * spec.inner);
   return true;
 }
 
@@ -259,7 +235,8 @@ int64_t where_in_row(const float* from, int64_t count) {
 constexpr int64_t kMostCounted = 1 << 24;
 
 template <class Order, class Which>
-void first_of_strip(const float* from, int64_t rows, int64_t stride, float* values, int64_t* indices, const Which& lanes) {
+void first_of_strip(const float* from, int64_t rows, int64_t stride, float* values, int64_t* indices,
+                    const Which& lanes) {
   Vec best = lanes.load(from), where(0.0f);
   for (int64_t r = 1; r < rows; ++r) {
     const Vec value = lanes.load(from + r * stride);
@@ -268,7 +245,6 @@ void first_of_strip(const float* from, int64_t rows, int64_t stride, float* valu
     where = Vec::blendv(where, Vec(static_cast<float>(r)), better);
   }
   if (values) lanes.store(best, values);
-  if (!indices) return;
   float counted[kLanes];
   where.store(counted);
   for (int64_t i = 0; i < lanes.count(); ++i) indices[i] = static_cast<int32_t>(counted[i]);
@@ -276,12 +252,16 @@ void first_of_strip(const float* from, int64_t rows, int64_t stride, float* valu
 
 template <class Order>
 void first_of_columns(const ReductionSpec& spec, const float* from, float* values, int64_t* indices) {
+  if (spec.reduced == 1) {
+    for (int64_t i = 0; i < spec.inner; ++i) indices[i] = 0;
+    for (int64_t i = 0; values && i < spec.inner; ++i) values[i] = from[i];
+    return;
+  }
   for (int64_t i = 0; i < spec.inner; i += kLanes) {
     float* best = values ? values + i : nullptr;
-    int64_t* where = indices ? indices + i : nullptr;
     const int64_t rest = spec.inner - i;
-    rest < kLanes ? first_of_strip<Order>(from + i, spec.reduced, spec.reduced_stride, best, where, Lanes(rest))
-                  : first_of_strip<Order>(from + i, spec.reduced, spec.reduced_stride, best, where, AllLanes());
+    rest < kLanes ? first_of_strip<Order>(from + i, spec.reduced, spec.reduced_stride, best, indices + i, Lanes(rest))
+                  : first_of_strip<Order>(from + i, spec.reduced, spec.reduced_stride, best, indices + i, AllLanes());
   }
 }
 
@@ -390,7 +370,7 @@ const ReductionKernels reduction_kernels{
     .product = fold<Multiply, Same, Itself>,
     .greatest = fold<Greater, Same, Itself>,
     .least = fold<Less, Same, Itself>,
-    .norm = norm,
+    .norm = fold<Add, Square, Root>,
     .variance = spread<false, false>,
     .deviation = spread<true, false>,
     .variance_and_mean = spread<false, true>,

@@ -51,15 +51,27 @@ void map(const float* from, int64_t count, float* to, const F& f) {
   rest.store(f(rest.load(from + i)), to + i);
 }
 
-// All of it in one vector.
-template <bool kLog>
-void softmax_few(const float* from, const Lanes& lanes, float* to) {
-  const Vec row = lanes.choose(lanes.load(from), Vec(-kInfinity));
-  const float greatest = across<Greater>(row);
-  if (!is_finite(greatest)) return fill(to, lanes.count(), NAN);
-  const Vec shifted = row - Vec(greatest), exponential = lanes.choose(shifted.exp_u20(), Vec(0.0f));
-  const float sum = across<Add>(exponential);
-  lanes.store(kLog ? shifted - Vec(std::log(sum)) : exponential / Vec(sum), to);
+// All of a row in `kVectors` vectors, the last with some of its lanes: nothing is written but the result.
+template <bool kLog, int kVectors>
+void softmax_few(const float* from, const Lanes& last, float* to) {
+  constexpr int kLast = kVectors - 1;
+  Vec row[kVectors];
+  for (int v = 0; v < kLast; ++v) row[v] = Vec::loadu(from + v * kLanes);
+  row[kLast] = last.choose(last.load(from + kLast * kLanes), Vec(-kInfinity));
+  Vec greater = row[0];
+  for (int v = 1; v < kVectors; ++v) greater = at::vec::maximum(greater, row[v]);
+  const float greatest = across<Greater>(greater);
+  if (!is_finite(greatest)) return fill(to, kLast * kLanes + last.count(), NAN);
+  Vec sums(0.0f);
+  for (int v = 0; v < kVectors; ++v) {
+    const Vec shifted = row[v] - Vec(greatest), exponential = shifted.exp_u20();
+    sums = sums + (v == kLast ? last.choose(exponential, Vec(0.0f)) : exponential);
+    row[v] = kLog ? shifted : exponential;
+  }
+  const float sum = across<Add>(sums);
+  const Vec by(kLog ? std::log(sum) : 1.0f / sum);
+  for (int v = 0; v < kLast; ++v) (kLog ? row[v] - by : row[v] * by).store(to + v * kLanes);
+  last.store(kLog ? row[kLast] - by : row[kLast] * by, to + kLast * kLanes);
 }
 
 // NaN, or an infinity that is the greatest, leaves nothing but NaN in a row.
@@ -81,7 +93,8 @@ void softmax_row(const float* from, int64_t count, float* to) {
 Vec poison(const Vec& greatest) { return (greatest - greatest) * Vec(0.0f); }
 
 template <bool kLog, class Which>
-void softmax_columns(const float* from, int64_t count, int64_t stride, float* to, int64_t to_stride, const Which& lanes) {
+void softmax_columns(const float* from, int64_t count, int64_t stride, float* to, int64_t to_stride,
+                     const Which& lanes) {
   Vec greatest = lanes.load(from);
   for (int64_t r = 1; r < count; ++r) greatest = at::vec::maximum(greatest, lanes.load(from + r * stride));
   Vec sum = poison(greatest);
@@ -106,13 +119,36 @@ float* gather_row(const float* from, int64_t count, int64_t stride, float* to) {
   return to;
 }
 
+template <bool kLog, class F>
+void softmax_rows(const AlongSpec& spec, const float* from, float* to, const F& softmax) {
+  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride, to += spec.size) {
+    softmax(spec.stride == 1 ? from : gather_row(from, spec.size, spec.stride, to), to);
+  }
+}
+
+template <bool kLog, int kVectors>
+void softmax_few_rows(const AlongSpec& spec, const float* from, float* to) {
+  const Lanes last(spec.size - (kVectors - 1) * kLanes);
+  softmax_rows<kLog>(spec, from, to,
+                     [last](const float* row, float* result) { softmax_few<kLog, kVectors>(row, last, result); });
+}
+
 template <bool kLog>
 void softmax_rows(const AlongSpec& spec, const float* from, float* to) {
-  const Lanes few(spec.size < kLanes ? spec.size : kLanes);
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride, to += spec.size) {
-    const float* row = spec.stride == 1 ? from : gather_row(from, spec.size, spec.stride, to);
-    spec.size <= kLanes ? softmax_few<kLog>(row, few, to) : softmax_row<kLog>(row, spec.size, to);
+  switch ((spec.size + kLanes - 1) / kLanes) {
+    case 1:
+      return softmax_few_rows<kLog, 1>(spec, from, to);
+    case 2:
+      return softmax_few_rows<kLog, 2>(spec, from, to);
+    case 3:
+      return softmax_few_rows<kLog, 3>(spec, from, to);
+    case 4:
+      return softmax_few_rows<kLog, 4>(spec, from, to);
+    default:
+      break;
   }
+  softmax_rows<kLog>(spec, from, to,
+                     [&spec](const float* row, float* result) { softmax_row<kLog>(row, spec.size, result); });
 }
 
 template <bool kLog>
@@ -143,7 +179,8 @@ bool log_sum_exp(const void* specification, void* const* addresses) {
   auto* to = static_cast<float*>(addresses[1]);
   for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
     const float greatest = fold_short<Greater, Same>(from, spec.size);
-    to[o] = is_finite(greatest) ? greatest + std::log(exponentials<false>(from, spec.size, greatest, nullptr)) : greatest;
+    to[o] =
+        is_finite(greatest) ? greatest + std::log(exponentials<false>(from, spec.size, greatest, nullptr)) : greatest;
   }
   return true;
 }
@@ -173,7 +210,8 @@ bool running_sum(const void* specification, void* const* addresses) {
     const float* row = from + o * spec.outer_stride;
     float* sums = to + o * spec.size * spec.inner;
     int64_t i = 0;
-    for (; spec.inner_stride == 1 && i + kMany <= spec.inner; i += kMany) running_sums<kMany>(spec, row + i, 1, sums + i, 1);
+    for (; spec.inner_stride == 1 && i + kMany <= spec.inner; i += kMany)
+      running_sums<kMany>(spec, row + i, 1, sums + i, 1);
     for (; i < spec.inner; ++i) running_sums<1>(spec, row + i * spec.inner_stride, 0, sums + i, 0);
   }
   return true;

@@ -4,6 +4,9 @@
 // merge across them: no inline function or template of another namespace than their own (tests/packaging/simd_objects.sh looks).
 #pragma once
 
+#include "kernels/gather.h"
+#include "kernels/reductions.h"
+#include "kernels/rows.h"
 #include "kernels/tile.h"
 
 namespace stator {
@@ -11,6 +14,9 @@ namespace stator {
 struct KernelTable {
   const char* capability;  // as at::get_cpu_capability() has it
   const TileKernels* tile;
+  const ReductionKernels* reductions;
+  const RowKernels* rows;
+  const GatherKernels* gather;
 };
 
 }  // namespace stator

@@ -1,0 +1,214 @@
+// Operators by their binders and bound kernels, beside LibTorch's own call: same arguments, same results.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "graph/graph.h"
+#include "kernels/dispatch.h"
+#include "plan/binding.h"
+
+namespace stator {
+
+// The tables that this CPU can run.
+inline std::vector<const KernelTable*> usable_tables() {
+  std::vector<const KernelTable*> tables{find_kernels("DEFAULT")};
+#ifdef STATOR_HAVE_AVX2_KERNELS
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(find_kernels("AVX2"));
+#endif
+#ifdef STATOR_HAVE_AVX512_KERNELS
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    tables.push_back(find_kernels("AVX512"));
+  }
+#endif
+  return tables;
+}
+
+// A kernel of the process's table as another table has it.
+template <class Family>
+BoundKernel in_table(BoundKernel kernel, const Family* from, const Family* to) {
+  static_assert(sizeof(Family) % sizeof(BoundKernel) == 0);
+  BoundKernel all[sizeof(Family) / sizeof(BoundKernel)], others[std::size(all)];
+  std::memcpy(all, from, sizeof(Family));
+  std::memcpy(others, to, sizeof(Family));
+  for (size_t i = 0; i < std::size(all); ++i) {
+    if (all[i] == kernel) return others[i];
+  }
+  return nullptr;
+}
+
+inline BoundKernel in_table(BoundKernel kernel, const KernelTable& to) {
+  const KernelTable& from = kernels();
+  if (BoundKernel found = in_table(kernel, from.reductions, to.reductions)) return found;
+  if (BoundKernel found = in_table(kernel, from.rows, to.rows)) return found;
+  return in_table(kernel, from.gather, to.gather);
+}
+
+// One call of an operator, bound. All tensors among the arguments are constants if `constants`.
+class BoundOperator : public Binding {
+ public:
+  BoundOperator(const char* key, std::vector<c10::IValue> arguments, bool constants = false)
+      : arguments_(std::move(arguments)), constants_(constants) {
+    node_.op = find_operator(key);
+    for (const c10::IValue& argument : arguments_) views_.push_back(view_of(argument));
+    if (Binder binder = find_binder(node_)) bound_ = binder(*this);
+  }
+
+  bool bound() const { return bound_; }
+
+  // False if a kernel fails.
+  bool run_in(const KernelTable& table) {
+    for (const Call& call : calls_) {
+      if (!in_table(call.kernel, table)(call.spec.get(), call.addresses.data())) return false;
+    }
+    return true;
+  }
+
+  // For measurements: without looking for kernels anew.
+  void prepare(const KernelTable& table) {
+    for (Call& call : calls_) call.kernel = in_table(call.kernel, table);
+  }
+  bool run_prepared() const {
+    for (const Call& call : calls_) {
+      if (!call.kernel(call.spec.get(), call.addresses.data())) return false;
+    }
+    return true;
+  }
+
+  const std::vector<at::Tensor>& results() const { return results_; }
+
+  std::vector<at::Tensor> expected() const {
+    torch::jit::Stack stack = arguments_;
+    node_.op->boxed(stack);
+    std::vector<at::Tensor> results;
+    for (const c10::IValue& value : stack) results.push_back(value.toTensor());
+    return results;
+  }
+
+  // Bytes behind the results are as they were.
+  bool stayed_inside() const {
+    for (const at::Tensor& memory : memory_) {
+      const auto* data = memory.const_data_ptr<uint8_t>() + memory.numel() - kBehind;
+      for (int64_t i = 0; i < kBehind; ++i) {
+        if (data[i] != kUntouched) return false;
+      }
+    }
+    return true;
+  }
+
+  const Node& node() const override { return node_; }
+  const c10::IValue* known(size_t i) const override {
+    const c10::IValue& value = arguments_.at(i);
+    return value.isTensor() || value.isTensorList() || value.isOptionalTensorList() ? nullptr : &value;
+  }
+  const TensorView* tensor(size_t i) const override { return views_.at(i) ? &*views_[i] : nullptr; }
+  std::optional<std::vector<TensorView>> tensor_list(size_t i) const override {
+    if (!arguments_.at(i).isTensorList()) return std::nullopt;
+    std::vector<TensorView> list;
+    for (const at::Tensor& tensor : arguments_[i].toTensorVector()) list.push_back(*view_of(tensor));
+    return list;
+  }
+  std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t i) const override {
+    if (!arguments_.at(i).isOptionalTensorList()) return std::nullopt;
+    std::vector<std::optional<TensorView>> list;
+    for (const std::optional<at::Tensor>& tensor : arguments_[i].toOptionalTensorVector()) {
+      list.push_back(tensor ? view_of(*tensor) : std::nullopt);
+    }
+    return list;
+  }
+  const at::Tensor* constant(const TensorView& view) const override {
+    return constants_ ? &tensors_.at(view.buffer) : nullptr;
+  }
+  const TensorMeta* observed(size_t) const override { return nullptr; }
+  TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override {
+    TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
+    if (!strides.empty()) meta.strides = at::DimVector(strides);
+    const TensorView view = room(meta);
+    results_.resize(std::max(results_.size(), i + 1));
+    results_[i] = tensors_[view.buffer];
+    return view;
+  }
+  void result_is(size_t i, TensorView view) override {
+    results_.resize(std::max(results_.size(), i + 1));
+    results_[i] = tensors_.at(view.buffer);
+  }
+  void result_is_known(size_t, c10::IValue) override {}
+  TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override {
+    return room(TensorMeta::contiguous(dtype, sizes));
+  }
+  TensorView keep(at::Tensor constant) override { return *view_of(constant); }
+  TensorView packed(const at::Tensor&, std::string_view, const std::function<at::Tensor()>& make) override {
+    return *view_of(make());
+  }
+  void run(TileExpression) override { ADD_FAILURE() << "pointwise"; }
+  void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
+           std::vector<TensorView> writes, bool) override {
+    Call call{kernel, std::move(spec), {}};
+    for (const TensorView& view : reads) call.addresses.push_back(tensors_.at(view.buffer).data_ptr());
+    for (const TensorView& view : writes) call.addresses.push_back(tensors_.at(view.buffer).data_ptr());
+    calls_.push_back(std::move(call));
+  }
+
+ private:
+  static constexpr int64_t kBehind = 128;
+  static constexpr uint8_t kUntouched = 0x5a;
+
+  struct Call {
+    BoundKernel kernel;
+    std::shared_ptr<const void> spec;
+    std::vector<void*> addresses;
+  };
+
+  // Buffer i is that of tensor i.
+  std::optional<TensorView> view_of(const c10::IValue& value) const {
+    if (!value.isTensor() || !value.toTensor().defined()) return std::nullopt;
+    tensors_.push_back(value.toTensor());
+    return TensorView{static_cast<BufferId>(tensors_.size() - 1), 0, TensorMeta::of(tensors_.back())};
+  }
+
+  TensorView room(const TensorMeta& meta) {
+    memory_.push_back(at::full({meta.bytes() + kBehind}, kUntouched, at::kByte));
+    const at::Tensor memory = memory_.back();
+    return *view_of(at::from_blob(
+        memory.mutable_data_ptr(), meta.sizes, meta.strides, [memory](void*) {}, at::TensorOptions(meta.dtype)));
+  }
+
+  Node node_;
+  std::vector<c10::IValue> arguments_;
+  bool constants_;
+  bool bound_ = false;
+  std::vector<std::optional<TensorView>> views_;
+  mutable std::vector<at::Tensor> tensors_;
+  std::vector<at::Tensor> memory_, results_;
+  std::vector<Call> calls_;
+};
+
+// As torch.testing.assert_close by dtype, with NaN equal.
+inline void expect_close(const at::Tensor& expected, const at::Tensor& actual, const std::string& what) {
+  ASSERT_EQ(expected.scalar_type(), actual.scalar_type()) << what;
+  ASSERT_EQ(expected.sizes(), actual.sizes()) << what;
+  ASSERT_EQ(expected.strides(), actual.strides()) << what;
+  const bool close =
+      expected.is_floating_point() ? at::allclose(expected, actual, 1.3e-6, 1e-5, true) : at::equal(expected, actual);
+  ASSERT_TRUE(close) << what << "\nexpected " << expected << "\nactual " << actual;
+}
+
+inline void expect_bound(const KernelTable& table, const char* key, std::vector<c10::IValue> arguments,
+                         bool constants = false) {
+  std::stringstream what;
+  what << key << " of " << TensorMeta::of(arguments.at(0).toTensor()).sizes;
+  for (size_t i = 1; i < arguments.size(); ++i)
+    what << (arguments[i].isTensor() ? c10::IValue("tensor") : arguments[i]) << " ";
+  BoundOperator call(key, std::move(arguments), constants);
+  ASSERT_TRUE(call.bound()) << what.str();
+  ASSERT_TRUE(call.run_in(table)) << what.str();
+  ASSERT_TRUE(call.stayed_inside()) << what.str();
+  const std::vector<at::Tensor> expected = call.expected();
+  ASSERT_EQ(expected.size(), call.results().size()) << what.str();
+  for (size_t i = 0; i < expected.size(); ++i) expect_close(expected[i], call.results()[i], what.str());
+}
+
+}  // namespace stator

@@ -1,29 +1,13 @@
-// What a bound kernel is: a function over raw addresses, sizes and numbers that are fixed before it runs. No Tensor, no dispatcher, no
-// reference count; it cannot fail and does not allocate.
+// What a bound kernel is: a function over raw addresses and a specification that is fixed when a plan is made. No Tensor, no dispatcher, no
+// reference count; it does not allocate and does not throw.
 //
-// What each entry means is said where the kernel is declared (table.h). Whoever fills the arguments owns the memory behind the addresses.
+// What the specification and each address mean is said where the kernel is declared (matmul.h, rows.h, ...). Whoever calls owns all memory.
 #pragma once
-
-#include <array>
-#include <cstdint>
 
 namespace stator {
 
-constexpr int kMostBoundInputs = 3;
-
-// What a plan fixes.
-struct BoundConstants {
-  std::array<int64_t, 6> sizes{};
-  std::array<float, 2> numbers{};
-};
-
-// The same for one runtime, which knows the addresses.
-struct BoundArguments {
-  BoundConstants constants;
-  std::array<const void*, kMostBoundInputs> inputs{};
-  void* output = nullptr;
-};
-
-using BoundKernel = void (*)(const BoundArguments&);
+// False if it cannot do what it should, an index out of range for example; what it writes is then undefined, and the caller lets LibTorch's
+// operator say what is wrong.
+using BoundKernel = bool (*)(const void* specification, void* const* addresses);
 
 }  // namespace stator

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/bound_kernel.h"
+#include "kernels/matmul.h"
 
 namespace stator {
 
@@ -20,6 +21,7 @@ struct PointwiseKernels {
 struct KernelTable {
   const char* capability;  // as at::get_cpu_capability() has it
   const PointwiseKernels* pointwise;
+  const MatmulKernels* matmul;
 };
 
 }  // namespace stator

@@ -1,0 +1,79 @@
+// How a node of a traced run becomes bound kernels.
+//
+// A *binder* looks at what is known of a node's arguments under one signature. If there are kernels for them, it says what the results look
+// like and which kernels make them, and returns true; else false. What it says is compared with what the operator was seen to give, and
+// thrown away if dtype, sizes or strides differ: a binder need not think of what it does not know, but must never be wrong about values.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernels/bound_kernel.h"
+#include "plan/tensor_meta.h"
+
+namespace stator {
+
+using BufferId = int32_t;
+
+// Elements of a buffer, seen as a tensor.
+struct TensorView {
+  BufferId buffer = -1;
+  int64_t offset = 0;  // bytes, from the start of the buffer to the first element
+  TensorMeta meta{};
+};
+
+class Binding {
+ public:
+  virtual ~Binding() = default;
+
+  virtual const Node& node() const = 0;
+  // Argument i, if its value follows from the signature: numbers, None, lists of numbers. NULL: not known. Never a tensor.
+  virtual const c10::IValue* known(size_t i) const = 0;
+  // Argument i, if it is a plain tensor; else NULL (None as well).
+  virtual const TensorView* tensor(size_t i) const = 0;
+  // Argument i, if it is a list of plain tensors (for aten::cat and its kin).
+  virtual std::optional<std::vector<TensorView>> tensor_list(size_t i) const = 0;
+  // The same with None among them (for aten::index).
+  virtual std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t i) const = 0;
+  // The tensor behind a view if its elements never change while the plan lives: a weight. NULL: they may.
+  virtual const at::Tensor* constant(const TensorView& view) const = 0;
+
+  // Result i in new memory. Without strides contiguous.
+  virtual TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides = {}) = 0;
+  // Result i is a view of what is there already.
+  virtual void result_is(size_t i, TensorView view) = 0;
+  // Result i is a number, list of numbers or None.
+  virtual void result_is_known(size_t i, c10::IValue value) = 0;
+  // Contiguous memory for what lies between two kernels, or for one alone.
+  virtual TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) = 0;
+  // A constant of the plan's own.
+  virtual TensorView keep(at::Tensor constant) = 0;
+  // A constant weight in the form that a kernel wants. Made once in a module for all its plans: `form` names what `make` makes of `weight`.
+  virtual TensorView packed(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make) = 0;
+
+  // Calls `kernel` with the addresses of `reads`, then of `writes` (scratch is among the writes). `can_fail`: it may return false.
+  virtual void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
+                   std::vector<TensorView> writes, bool can_fail = false) = 0;
+  template <class Spec>
+  void run_with(BoundKernel kernel, Spec spec, std::vector<TensorView> reads, std::vector<TensorView> writes,
+                bool can_fail = false) {
+    run(kernel, std::make_shared<const Spec>(std::move(spec)), std::move(reads), std::move(writes), can_fail);
+  }
+};
+
+using Binder = bool (*)(Binding&);
+
+// A static object in any bind_*.cpp; `key` is an operator's key ("aten::add.Tensor") or an opcode's name ("prim::VarCat").
+struct BinderRegistration {
+  BinderRegistration(std::string_view key, Binder binder);
+};
+
+// NULL if there is none.
+Binder find_binder(const Node& node);
+
+}  // namespace stator

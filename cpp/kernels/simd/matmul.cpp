@@ -43,23 +43,24 @@ void for_each_batch(const MatmulSpec& spec, const Operands& operands, const F& f
   }
 }
 
-void multiply_one(const MatmulSpec& spec, const Operands& one, const float* b, int64_t b_step, int64_t b_strip) {
-  multiply({spec.rows, spec.columns, spec.depth, one.a, spec.a_row, spec.a_step, b, b_step, b_strip, one.c, spec.c_row,
-            one.bias, spec.bias_row, spec.relu});
+template <Last kLast>
+void multiply_one(const MatmulSpec& spec, const Operands& one, const float* b, int64_t b_step, int64_t b_panel) {
+  multiply<kLast>({spec.rows, spec.columns, spec.depth, one.a, spec.a_row, spec.a_step, b, b_step, b_panel, one.c,
+                   spec.c_row, one.bias, spec.bias_row, spec.relu});
 }
 
 bool packed(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
   const Operands operands = operands_of(spec, addresses);
   for_each_batch(spec, operands,
-                 [&](const Operands& one) { multiply_one(spec, one, operands.b, kPanel, kPanel * spec.depth); });
+                 [&](const Operands& one) { multiply_one<Last::kPartOfPanel>(spec, one, operands.b, kPanel, kPanel * spec.depth); });
   return true;
 }
 
 bool rows(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
   for_each_batch(spec, operands_of(spec, addresses),
-                 [&](const Operands& one) { multiply_one(spec, one, one.b, spec.b_step, kPanel); });
+                 [&](const Operands& one) { multiply_one<Last::kPart>(spec, one, one.b, spec.b_step, kPanel); });
   return true;
 }
 
@@ -70,7 +71,7 @@ bool packing(const void* specification, void* const* addresses) {
   for_each_batch(spec, operands_of(spec, addresses), [&](const Operands& one) {
     if (one.b != packed_now) pack_panels(one.b, spec.b_step, spec.b_column, spec.depth, spec.columns, panels);
     packed_now = one.b;
-    multiply_one(spec, one, panels, kPanel, kPanel * spec.depth);
+    multiply_one<Last::kPartOfPanel>(spec, one, panels, kPanel, kPanel * spec.depth);
   });
   return true;
 }
@@ -82,40 +83,66 @@ bool pack(const void* specification, void* const* addresses) {
   return true;
 }
 
-void finish(const MatmulSpec& spec, const Operands& one, int64_t row, int64_t column, float sum) {
-  if (one.bias) sum += one.bias[row * spec.bias_row + column];
-  one.c[row * spec.c_row + column] = spec.relu && sum < 0.0f ? 0.0f : sum;
+// c = sums (+ bias) (then ReLU) for `count` of at most kMost neighbours in c.
+template <int kMost>
+void finish(const float* sums, int64_t count, const float* bias, int64_t bias_step, bool relu, float* c) {
+  float out[kMost];
+  for (int i = 0; i < kMost; ++i) out[i] = sums[i];
+  if (bias) {
+    for (int64_t i = 0; i < kMost && i < count; ++i) out[i] += bias[i * bias_step];
+  }
+  if (relu) {
+    for (int i = 0; i < kMost; ++i) out[i] = out[i] < 0.0f ? 0.0f : out[i];
+  }
+  if (count >= kMost) {
+    for (int i = 0; i < kMost; ++i) c[i] = out[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) c[i] = out[i];
+  }
+}
+
+template <int kRows, int kColumns>
+void finish_dots(const MatmulSpec& spec, const Operands& one, int64_t row, int64_t column, const float (&sums)[8]) {
+  const int64_t rows = least(kRows, spec.rows - row), columns = least(kColumns, spec.columns - column);
+  const float* bias = one.bias ? one.bias + row * spec.bias_row + column : nullptr;
+  float* c = one.c + row * spec.c_row + column;
+  if (kColumns == 1 && spec.c_row == 1) return finish<kRows>(sums, rows, bias, spec.bias_row, spec.relu, c);
+  for (int64_t r = 0; r < rows; ++r) {
+    finish<kColumns>(sums + r * kColumns, columns, bias ? bias + r * spec.bias_row : nullptr, 1, spec.relu,
+                     c + r * spec.c_row);
+  }
 }
 
 // Eight dot products, kRows rows with kColumns columns. What lies outside is computed as what lies inside last, and not stored.
 template <int kRows, int kColumns>
 void dots_tile(const MatmulSpec& spec, const Operands& one, int64_t row, int64_t column) {
   const float *a[kRows], *b[kColumns];
-  for (int r = 0; r < kRows; ++r) a[r] = one.a + least(row + r, spec.rows - 1) * spec.a_row;
-  for (int c = 0; c < kColumns; ++c) b[c] = one.b + least(column + c, spec.columns - 1) * spec.b_column;
-  Vec sums[8];
-  const auto step = [&](int64_t k, int64_t count) __attribute__((always_inline)) {
-    Vec left[kRows];
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) left[r] = Vec::loadu(a[r] + k, count);
-#pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const Vec right = Vec::loadu(b[c] + k, count);
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        sums[r * kColumns + c] = at::vec::fmadd(left[r], right, sums[r * kColumns + c]);
-      }
-    }
+  each<kRows>([&](auto r) { a[r.value] = one.a + least(row + r.value, spec.rows - 1) * spec.a_row; });
+  each<kColumns>([&](auto c) { b[c.value] = one.b + least(column + c.value, spec.columns - 1) * spec.b_column; });
+  Lanes sums[8];
+  each<8>([&](auto i) { sums[i.value] = Lanes{}; });
+  const auto add = [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
+    Lanes left[kRows];
+    each<kRows>([&](auto r) __attribute__((always_inline)) { left[r.value] = loaded(a[r.value] + k); });
+    each<kColumns>([&](auto c) __attribute__((always_inline)) {
+      const Lanes right = loaded(b[c.value] + k);
+      each<kRows>([&](auto r) __attribute__((always_inline)) {
+        constexpr int kSum = r.value * kColumns + c.value;
+        sums[kSum] = fused(left[r.value], right, sums[kSum]);
+      });
+    });
   };
   int64_t k = 0;
-  for (; k + kWidth <= spec.depth; k += kWidth) step(k, kWidth);
-  if (k < spec.depth) step(k, spec.depth - k);
+  for (; k + kWidth <= spec.depth; k += kWidth) {
+    add(k, [](const float* from) __attribute__((always_inline)) { return load(from); });
+  }
+  if (k < spec.depth) {
+    const Part part(spec.depth - k);
+    add(k, [&](const float* from) __attribute__((always_inline)) { return part.load(from); });
+  }
   float out[8];
   sum_each_of_8(sums, out);
-  const int64_t last_row = least(kRows, spec.rows - row), last_column = least(kColumns, spec.columns - column);
-  for (int64_t r = 0; r < last_row; ++r) {
-    for (int64_t c = 0; c < last_column; ++c) finish(spec, one, row + r, column + c, out[r * kColumns + c]);
-  }
+  finish_dots<kRows, kColumns>(spec, one, row, column, out);
 }
 
 template <int kRows, int kColumns>
@@ -127,41 +154,23 @@ void dots_tiles(const MatmulSpec& spec, const Operands& one) {
   }
 }
 
-float sum_of(const Vec& v) {
-#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
-#if defined(CPU_CAPABILITY_AVX512)
-  const __m512 all = v;
-  const __m256 s8 = _mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
-#else
-  const __m256 s8 = v;
-#endif
-  __m128 s = _mm_add_ps(_mm256_castps256_ps128(s8), _mm256_extractf128_ps(s8, 1));
-  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
-#else
-  float elements[kWidth], sum = 0.0f;
-  v.store(elements);
-  for (int64_t j = 0; j < kWidth; ++j) sum += elements[j];
-  return sum;
-#endif
-}
-
 void dot(const MatmulSpec& spec, const Operands& one) {
-  Vec sums[4];
+  Lanes sums[4] = {};
   int64_t k = 0;
   for (; k + 4 * kWidth <= spec.depth; k += 4 * kWidth) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      sums[i] = at::vec::fmadd(Vec::loadu(one.a + k + i * kWidth), Vec::loadu(one.b + k + i * kWidth), sums[i]);
-    }
+    each<4>([&](auto i) __attribute__((always_inline)) {
+      const int64_t at = k + i.value * kWidth;
+      sums[i.value] = fused(load(one.a + at), load(one.b + at), sums[i.value]);
+    });
   }
-  for (; k + kWidth <= spec.depth; k += kWidth) {
-    sums[0] = at::vec::fmadd(Vec::loadu(one.a + k), Vec::loadu(one.b + k), sums[0]);
+  for (; k + kWidth <= spec.depth; k += kWidth) sums[0] = fused(load(one.a + k), load(one.b + k), sums[0]);
+  if (k < spec.depth) {
+    const Part part(spec.depth - k);
+    sums[1] = fused(part.load(one.a + k), part.load(one.b + k), sums[1]);
   }
-  if (const int64_t left = spec.depth - k; left > 0) {
-    sums[1] = at::vec::fmadd(Vec::loadu(one.a + k, left), Vec::loadu(one.b + k, left), sums[1]);
-  }
-  finish(spec, one, 0, 0, sum_of((sums[0] + sums[1]) + (sums[2] + sums[3])));
+  float sum = sum_of((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  if (one.bias) sum += *one.bias;
+  *one.c = spec.relu && sum < 0.0f ? 0.0f : sum;
 }
 
 bool dots(const void* specification, void* const* addresses) {

@@ -1,71 +1,25 @@
-// What kernels with matrix products in them share: tiles of c that live in registers, panels of b, dot products eight at a time.
+// What kernels with matrix products in them share: tiles of c that live in registers, and panels of b.
 // Everything here is of one file and one capability.
 #pragma once
 
-#include <ATen/cpu/vec/vec.h>
-
-#include <cstdint>
+#include "kernels/simd/lanes.h"
 
 namespace stator::CPU_CAPABILITY {
 namespace {
 
-using Vec = at::vec::Vectorized<float>;
-
-constexpr int64_t kWidth = Vec::size();
 constexpr int64_t kPanel = 2 * kWidth;
-constexpr int64_t kTileRows = 6;  // with a panel's width: 12 accumulators of the 16 registers that AVX2 has
+constexpr int64_t kTileRows = 6;  // with a panel's width: 12 sums in the 16 registers that there are before AVX-512
 // Longer sums are made of sums of about as many terms: a panel of b stays in the first level cache, and rounding errors stay small.
 constexpr int64_t kDepthBlock = 384;
 // As many rows of a stay in the second level cache while the panels pass by.
 constexpr int64_t kRowBlock = 96;
-
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// The first `count` of a vector's elements. Masked stores are slow on some CPUs that have no AVX-512, so they are put together there.
-inline void store_first(const Vec& value, float* out, int64_t count) {
-#if defined(CPU_CAPABILITY_AVX2)
-  const __m256 all = value;
-  __m128 rest = _mm256_castps256_ps128(all);
-  if (count & 4) {
-    _mm_storeu_ps(out, rest);
-    out += 4;
-    rest = _mm256_extractf128_ps(all, 1);
-  }
-  if (count & 2) {
-    _mm_storel_pi(reinterpret_cast<__m64*>(out), rest);
-    out += 2;
-    rest = _mm_movehl_ps(rest, rest);
-  }
-  if (count & 1) _mm_store_ss(out, rest);
-#else
-  value.store(out, count);
-#endif
-}
-
-// Vectors of a row of c or b: full ones, but for the last if kTail.
-template <int kVectors, bool kTail>
-struct Columns {
-  int64_t last;  // elements of the last vector, if kTail
-
-  Vec load(const float* row, int i) const {
-    return kTail && i == kVectors - 1 ? Vec::loadu(row + i * kWidth, last) : Vec::loadu(row + i * kWidth);
-  }
-  void store(float* row, int i, const Vec& value) const {
-    if (kTail && i == kVectors - 1 && last < kWidth) {
-      store_first(value, row + i * kWidth, last);
-    } else {
-      value.store(row + i * kWidth);
-    }
-  }
-};
 
 // Some rows of a times a strip of b's columns.
 struct Strip {
   const float* a;
   int64_t a_row, a_step;
   const float* b;
-  int64_t b_step;
+  int64_t b_step, b_panel;  // b_panel: from a panel of columns to the next
   int64_t depth;
   float* c;
   int64_t c_row;
@@ -75,71 +29,81 @@ struct Strip {
   int64_t last;  // columns of the strip's last vector
 };
 
+// How the last vector of a strip is used: all of it, or a part with the missing columns of b there (a panel) or not.
+enum class Last { kAll, kPartOfPanel, kPart };
+
+// What becomes of the sums of a tile.
+template <int kRows, int kAcross, Last kLast>
+STATOR_INLINE void finish_tile(const Strip& strip, Lanes (&sums)[kRows * kAcross], const Part& part) {
+  each<kRows * kAcross>([&](auto i) __attribute__((always_inline)) {
+    constexpr int kRow = i.value / kAcross, kVector = i.value % kAcross;
+    constexpr bool kInPart = kLast != Last::kAll && kVector == kAcross - 1;
+    Lanes sum = sums[i.value];
+    if (strip.bias) {
+      const float* bias = strip.bias + kRow * strip.bias_row + kVector * kWidth;
+      sum += kInPart ? part.load(bias) : load(bias);
+    }
+    if (strip.relu) sum = relu_of(sum);
+    float* c = strip.c + kRow * strip.c_row + kVector * kWidth;
+    kInPart ? part.store(sum, c) : store(sum, c);
+  });
+}
+
 // kUnroll independent sums for each element of c where it takes them to hide the latency of an addition.
-template <int kRows, int kVectors, bool kTail>
+template <int kRows, int kPanels, int kVectors, Last kLast>
 void multiply_tile(const Strip& strip) {
-  constexpr int kUnroll = kRows * kVectors >= 8 ? 1 : kRows * kVectors >= 4 ? 2 : 4;
-  const Columns<kVectors, kTail> columns{strip.last};
-  const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step;
+  constexpr int kAcross = kPanels * kVectors, kSums = kRows * kAcross;
+  constexpr int kUnroll = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
+  const Part part(kLast == Last::kAll ? kWidth : strip.last);
+  const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step, b_panel = strip.b_panel;
   const float *a = strip.a, *b = strip.b;
-  Vec sums[kUnroll][kRows][kVectors];
+  Lanes sums[kUnroll][kSums];
+  each<kUnroll * kSums>([&](auto i) __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
+  const auto step = [&](Lanes(&sum)[kSums]) __attribute__((always_inline)) {
+    Lanes right[kAcross];
+    each<kAcross>([&](auto v) __attribute__((always_inline)) {
+      const float* from = b + v.value / kVectors * b_panel + v.value % kVectors * kWidth;
+      right[v.value] = kLast == Last::kPart && v.value == kAcross - 1 ? part.load(from) : load(from);
+    });
+    each<kSums>([&](auto i) __attribute__((always_inline)) {
+      sum[i.value] = fused(all_lanes(a[i.value / kAcross * a_row]), right[i.value % kAcross], sum[i.value]);
+    });
+    a += a_step;
+    b += b_step;
+  };
   int64_t k = strip.depth;
   for (; k >= kUnroll; k -= kUnroll) {
-#pragma GCC unroll 4
-    for (int u = 0; u < kUnroll; ++u) {
-      Vec right[kVectors];
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) right[v] = columns.load(b, v);
-#pragma GCC unroll 6
-      for (int r = 0; r < kRows; ++r) {
-        const Vec left(a[r * a_row]);
-#pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) sums[u][r][v] = at::vec::fmadd(left, right[v], sums[u][r][v]);
-      }
-      a += a_step;
-      b += b_step;
-    }
+    each<kUnroll>([&](auto u) __attribute__((always_inline)) { step(sums[u.value]); });
   }
-  for (; kUnroll > 1 && k > 0; --k, a += a_step, b += b_step) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      const Vec right = columns.load(b, v);
-#pragma GCC unroll 6
-      for (int r = 0; r < kRows; ++r) sums[0][r][v] = at::vec::fmadd(Vec(a[r * a_row]), right, sums[0][r][v]);
-    }
+  for (; kUnroll > 1 && k > 0; --k) step(sums[0]);
+  each<kUnroll / 2>([&](auto u) __attribute__((always_inline)) {
+    each<kSums>([&](auto i) __attribute__((always_inline)) { sums[u.value][i.value] += sums[u.value + kUnroll / 2][i.value]; });
+  });
+  if constexpr (kUnroll == 4) {
+    each<kSums>([&](auto i) __attribute__((always_inline)) { sums[0][i.value] += sums[1][i.value]; });
   }
-#pragma GCC unroll 6
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      Vec sum = sums[0][r][v];
-      if constexpr (kUnroll == 2) sum = sum + sums[1][r][v];
-      if constexpr (kUnroll == 4) sum = (sum + sums[1][r][v]) + (sums[2][r][v] + sums[3][r][v]);
-      if (strip.bias) sum = sum + columns.load(strip.bias + r * strip.bias_row, v);
-      if (strip.relu) sum = at::vec::clamp_min(sum, Vec(0.0f));
-      columns.store(strip.c + r * strip.c_row, v, sum);
-    }
-  }
+  finish_tile<kRows, kAcross, kLast>(strip, sums[0], part);
 }
 
-template <int kVectors, bool kTail>
+template <int kVectors, Last kLast>
 void multiply_rows(const Strip& strip, int64_t rows) {
   switch (rows) {
-    case 1: return multiply_tile<1, kVectors, kTail>(strip);
-    case 2: return multiply_tile<2, kVectors, kTail>(strip);
-    case 3: return multiply_tile<3, kVectors, kTail>(strip);
-    case 4: return multiply_tile<4, kVectors, kTail>(strip);
-    case 5: return multiply_tile<5, kVectors, kTail>(strip);
-    default: return multiply_tile<6, kVectors, kTail>(strip);
+    case 1: return multiply_tile<1, 1, kVectors, kLast>(strip);
+    case 2: return multiply_tile<2, 1, kVectors, kLast>(strip);
+    case 3: return multiply_tile<3, 1, kVectors, kLast>(strip);
+    case 4: return multiply_tile<4, 1, kVectors, kLast>(strip);
+    case 5: return multiply_tile<5, 1, kVectors, kLast>(strip);
+    default: return multiply_tile<6, 1, kVectors, kLast>(strip);
   }
 }
 
-// Any number of rows, in tiles of about equal height, times `columns` of b, at most a panel's.
-template <int kVectors, bool kTail>
+// Any number of rows, in tiles of about equal height, times one strip of columns.
+template <int kVectors, Last kLast>
 void multiply_strip(Strip strip, int64_t rows) {
+  if (rows <= kTileRows) return multiply_rows<kVectors, kLast>(strip, rows);
   for (int64_t tiles = quotient_up(rows, kTileRows); tiles > 0; --tiles) {
     const int64_t height = quotient_up(rows, tiles);
-    multiply_rows<kVectors, kTail>(strip, height);
+    multiply_rows<kVectors, kLast>(strip, height);
     strip.a += height * strip.a_row;
     strip.c += height * strip.c_row;
     if (strip.bias) strip.bias += height * strip.bias_row;
@@ -147,19 +111,25 @@ void multiply_strip(Strip strip, int64_t rows) {
   }
 }
 
-inline void multiply_strip(Strip& strip, int64_t rows, int64_t columns) {
-  if (columns >= kPanel) return multiply_strip<2, false>(strip, rows);
+// As many columns as are best at once for so few rows. Returns how many there were.
+template <Last kLast>
+int64_t multiply_strip(Strip& strip, int64_t rows, int64_t columns) {
+  if (rows == 1 && columns >= 4 * kPanel) return multiply_tile<1, 4, 2, Last::kAll>(strip), 4 * kPanel;
+  if (rows == 2 && columns >= 2 * kPanel) return multiply_tile<2, 2, 2, Last::kAll>(strip), 2 * kPanel;
+  if (rows == 3 && columns >= 2 * kPanel) return multiply_tile<3, 2, 2, Last::kAll>(strip), 2 * kPanel;
+  if (columns >= kPanel) return multiply_strip<2, Last::kAll>(strip, rows), kPanel;
   strip.last = columns > kWidth ? columns - kWidth : columns;
-  columns > kWidth ? multiply_strip<2, true>(strip, rows) : multiply_strip<1, true>(strip, rows);
+  columns > kWidth ? multiply_strip<2, kLast>(strip, rows) : multiply_strip<1, kLast>(strip, rows);
+  return columns;
 }
 
-// c = a b (+ bias). b in strips of kPanel columns: panels, or the columns of a matrix with contiguous rows.
+// c = a b (+ bias).
 struct Product {
   int64_t rows, columns, depth;
   const float* a;
   int64_t a_row, a_step;
   const float* b;
-  int64_t b_step, b_strip;
+  int64_t b_step, b_panel;  // b_panel: from a panel to the next, kPanel if b is a matrix with contiguous rows
   float* c;
   int64_t c_row;
   const float* bias;
@@ -167,61 +137,42 @@ struct Product {
   bool relu;
 };
 
-inline void multiply_block(const Product& product, int64_t row, int64_t rows, int64_t step, int64_t depth) {
+template <Last kLast>
+void multiply_block(const Product& product, int64_t row, int64_t rows, int64_t step, int64_t depth) {
   Strip strip{};
+  strip.a = product.a + row * product.a_row + step * product.a_step;
   strip.a_row = product.a_row;
   strip.a_step = product.a_step;
   strip.b_step = product.b_step;
+  strip.b_panel = product.b_panel;
   strip.depth = depth;
   strip.c_row = product.c_row;
   strip.relu = product.relu && step + depth == product.depth;
   const float* bias = product.bias ? product.bias + row * product.bias_row : nullptr;
-  for (int64_t column = 0; column < product.columns; column += kPanel) {
-    strip.a = product.a + row * product.a_row + step * product.a_step;
-    strip.b = product.b + column / kPanel * product.b_strip + step * product.b_step;
+  for (int64_t column = 0; column < product.columns;) {
+    strip.b = product.b + column / kPanel * product.b_panel + step * product.b_step;
     strip.c = product.c + row * product.c_row + column;
     strip.bias = step > 0 ? strip.c : bias ? bias + column : nullptr;
     strip.bias_row = step > 0 ? product.c_row : product.bias_row;
-    multiply_strip(strip, rows, product.columns - column);
+    column += multiply_strip<kLast>(strip, rows, product.columns - column);
   }
 }
 
-inline void multiply(const Product& product) {
-  const int64_t depth_blocks = product.depth > 0 ? quotient_up(product.depth, kDepthBlock) : 1;
-  const int64_t depth = quotient_up(product.depth, depth_blocks);
-  const int64_t row_blocks = quotient_up(product.rows, kRowBlock);
-  const int64_t rows = row_blocks > 0 ? quotient_up(product.rows, row_blocks) : 0;
+// kLast: kPartOfPanel or kPart.
+template <Last kLast>
+void multiply(const Product& product) {
+  if (product.rows <= kRowBlock && product.depth <= kDepthBlock) {
+    return multiply_block<kLast>(product, 0, product.rows, 0, product.depth);
+  }
+  const int64_t depth = quotient_up(product.depth, quotient_up(product.depth, kDepthBlock));
+  const int64_t rows = quotient_up(product.rows, quotient_up(product.rows, kRowBlock));
   for (int64_t row = 0; row < product.rows; row += rows) {
-    for (int64_t block = 0; block < depth_blocks; ++block) {
-      multiply_block(product, row, least(rows, product.rows - row), block * depth, least(depth, product.depth - block * depth));
+    const int64_t height = least(rows, product.rows - row);
+    for (int64_t step = 0; step == 0 || step < product.depth; step += depth) {
+      multiply_block<kLast>(product, row, height, step, least(depth, product.depth - step));
     }
   }
 }
-
-#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
-// out[j * out_row + i] = in[i * in_row + j], 8 by 8.
-inline void transpose_8x8(const float* in, int64_t in_row, float* out, int64_t out_row) {
-  __m256 r[8], t[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 4; ++i) {
-    const __m256 top = _mm256_castps128_ps256(_mm_loadu_ps(in + i * in_row));
-    r[i] = _mm256_insertf128_ps(top, _mm_loadu_ps(in + (i + 4) * in_row), 1);
-    const __m256 right = _mm256_castps128_ps256(_mm_loadu_ps(in + i * in_row + 4));
-    r[i + 4] = _mm256_insertf128_ps(right, _mm_loadu_ps(in + (i + 4) * in_row + 4), 1);
-  }
-#pragma GCC unroll 2
-  for (int half = 0; half < 8; half += 4) {
-    t[half + 0] = _mm256_unpacklo_ps(r[half], r[half + 1]);
-    t[half + 1] = _mm256_unpackhi_ps(r[half], r[half + 1]);
-    t[half + 2] = _mm256_unpacklo_ps(r[half + 2], r[half + 3]);
-    t[half + 3] = _mm256_unpackhi_ps(r[half + 2], r[half + 3]);
-    _mm256_storeu_ps(out + (half + 0) * out_row, _mm256_shuffle_ps(t[half], t[half + 2], 0x44));
-    _mm256_storeu_ps(out + (half + 1) * out_row, _mm256_shuffle_ps(t[half], t[half + 2], 0xEE));
-    _mm256_storeu_ps(out + (half + 2) * out_row, _mm256_shuffle_ps(t[half + 1], t[half + 3], 0x44));
-    _mm256_storeu_ps(out + (half + 3) * out_row, _mm256_shuffle_ps(t[half + 1], t[half + 3], 0xEE));
-  }
-}
-#endif
 
 // `columns` (at most kPanel) columns of b as one panel.
 inline void pack_panel(const float* b, int64_t b_step, int64_t b_column, int64_t depth, int64_t columns, float* panel) {
@@ -243,8 +194,8 @@ inline void pack_panel(const float* b, int64_t b_step, int64_t b_column, int64_t
     const float* from = b + k * b_step;
     float* row = panel + k * kPanel;
     if (b_column == 1 && columns == kPanel) {
-      Vec::loadu(from).store(row);
-      Vec::loadu(from + kWidth).store(row + kWidth);
+      store(load(from), row);
+      store(load(from + kWidth), row + kWidth);
       continue;
     }
     for (int64_t n = 0; n < columns; ++n) row[n] = from[n * b_column];
@@ -257,33 +208,6 @@ inline void pack_panels(const float* b, int64_t b_step, int64_t b_column, int64_
     pack_panel(b + column * b_column, b_step, b_column, depth, least(kPanel, columns - column), panels);
     panels += kPanel * depth;
   }
-}
-
-// The sums of the elements of eight vectors.
-inline void sum_each_of_8(const Vec (&v)[8], float (&out)[8]) {
-#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
-  __m256 s[8];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-#if defined(CPU_CAPABILITY_AVX512)
-    const __m512 all = v[i];
-    s[i] = _mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
-#else
-    s[i] = v[i];
-#endif
-  }
-  const __m256 s0123 = _mm256_hadd_ps(_mm256_hadd_ps(s[0], s[1]), _mm256_hadd_ps(s[2], s[3]));
-  const __m256 s4567 = _mm256_hadd_ps(_mm256_hadd_ps(s[4], s[5]), _mm256_hadd_ps(s[6], s[7]));
-  const __m256 low = _mm256_permute2f128_ps(s0123, s4567, 0x20), high = _mm256_permute2f128_ps(s0123, s4567, 0x31);
-  _mm256_storeu_ps(out, _mm256_add_ps(low, high));
-#else
-  for (int i = 0; i < 8; ++i) {
-    float elements[kWidth];
-    v[i].store(elements);
-    out[i] = 0.0f;
-    for (int64_t j = 0; j < kWidth; ++j) out[i] += elements[j];
-  }
-#endif
 }
 
 }  // namespace

@@ -101,13 +101,21 @@ class Part {
 #endif
 };
 
+#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
+// Eight numbers with the same sum.
+STATOR_INLINE __m256 to_eight(Lanes value) {
+#if defined(CPU_CAPABILITY_AVX512)
+  return __builtin_shufflevector(value, value, 0, 1, 2, 3, 4, 5, 6, 7) +
+         __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+  return value;
+#endif
+}
+#endif
+
 STATOR_INLINE float sum_of(Lanes value) {
 #if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
-#if defined(CPU_CAPABILITY_AVX512)
-  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(value), _mm512_extractf32x8_ps(value, 1));
-#else
-  const __m256 eight = value;
-#endif
+  const __m256 eight = to_eight(value);
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));
   return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
@@ -119,16 +127,10 @@ STATOR_INLINE float sum_of(Lanes value) {
 // The sums of the elements of eight vectors.
 STATOR_INLINE void sum_each_of_8(const Lanes (&v)[8], float (&out)[8]) {
 #if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
-#if defined(CPU_CAPABILITY_AVX512)
-#define STATOR_EIGHT(i) _mm256_add_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1))
-#else
-#define STATOR_EIGHT(i) v[i]
-#endif
-  const __m256 s01 = _mm256_hadd_ps(STATOR_EIGHT(0), STATOR_EIGHT(1));
-  const __m256 s23 = _mm256_hadd_ps(STATOR_EIGHT(2), STATOR_EIGHT(3));
-  const __m256 s45 = _mm256_hadd_ps(STATOR_EIGHT(4), STATOR_EIGHT(5));
-  const __m256 s67 = _mm256_hadd_ps(STATOR_EIGHT(6), STATOR_EIGHT(7));
-#undef STATOR_EIGHT
+  const __m256 s01 = _mm256_hadd_ps(to_eight(v[0]), to_eight(v[1]));
+  const __m256 s23 = _mm256_hadd_ps(to_eight(v[2]), to_eight(v[3]));
+  const __m256 s45 = _mm256_hadd_ps(to_eight(v[4]), to_eight(v[5]));
+  const __m256 s67 = _mm256_hadd_ps(to_eight(v[6]), to_eight(v[7]));
   const __m256 low = _mm256_hadd_ps(s01, s23), high = _mm256_hadd_ps(s45, s67);
   _mm256_storeu_ps(out, _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)));
 #else

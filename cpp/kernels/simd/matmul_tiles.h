@@ -158,19 +158,26 @@ void multiply_block(const Product& product, int64_t row, int64_t rows, int64_t s
   }
 }
 
+// The size of about equal parts that are no larger than `most`.
+STATOR_INLINE int64_t part_of(int64_t size, int64_t most) {
+  return size <= most ? size : quotient_up(size, quotient_up(size, most));
+}
+
 // kLast: kPartOfPanel or kPart.
 template <Last kLast>
 void multiply(const Product& product) {
+  if (product.rows == 0) return;
   if (product.rows <= kRowBlock && product.depth <= kDepthBlock) {
     return multiply_block<kLast>(product, 0, product.rows, 0, product.depth);
   }
-  const int64_t depth = quotient_up(product.depth, quotient_up(product.depth, kDepthBlock));
-  const int64_t rows = quotient_up(product.rows, quotient_up(product.rows, kRowBlock));
+  const int64_t depth = part_of(product.depth, kDepthBlock), rows = part_of(product.rows, kRowBlock);
   for (int64_t row = 0; row < product.rows; row += rows) {
     const int64_t height = least(rows, product.rows - row);
-    for (int64_t step = 0; step == 0 || step < product.depth; step += depth) {
+    int64_t step = 0;
+    do {
       multiply_block<kLast>(product, row, height, step, least(depth, product.depth - step));
-    }
+      step += depth;
+    } while (step < product.depth);
   }
 }
 

@@ -7,29 +7,32 @@ namespace stator {
 namespace DEFAULT {
 extern const PointwiseKernels pointwise_kernels;
 extern const MatmulKernels matmul_kernels;
+extern const AttentionKernels attention_kernels;
 }
 #ifdef STATOR_HAVE_AVX2_KERNELS
 namespace AVX2 {
 extern const PointwiseKernels pointwise_kernels;
 extern const MatmulKernels matmul_kernels;
+extern const AttentionKernels attention_kernels;
 }
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
 namespace AVX512 {
 extern const PointwiseKernels pointwise_kernels;
 extern const MatmulKernels matmul_kernels;
+extern const AttentionKernels attention_kernels;
 }
 #endif
 
 namespace {
 
 constexpr KernelTable kTables[] = {
-    {"DEFAULT", &DEFAULT::pointwise_kernels, &DEFAULT::matmul_kernels},
+    {"DEFAULT", &DEFAULT::pointwise_kernels, &DEFAULT::matmul_kernels, &DEFAULT::attention_kernels},
 #ifdef STATOR_HAVE_AVX2_KERNELS
-    {"AVX2", &AVX2::pointwise_kernels, &AVX2::matmul_kernels},
+    {"AVX2", &AVX2::pointwise_kernels, &AVX2::matmul_kernels, &AVX2::attention_kernels},
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
-    {"AVX512", &AVX512::pointwise_kernels, &AVX512::matmul_kernels},
+    {"AVX512", &AVX512::pointwise_kernels, &AVX512::matmul_kernels, &AVX512::attention_kernels},
 #endif
 };
 

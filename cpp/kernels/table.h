@@ -4,6 +4,7 @@
 // merge across them: no inline function or template of another namespace than their own (tests/packaging/simd_objects.sh looks).
 #pragma once
 
+#include "kernels/attention.h"
 #include "kernels/bound_kernel.h"
 #include "kernels/matmul.h"
 
@@ -22,6 +23,7 @@ struct KernelTable {
   const char* capability;  // as at::get_cpu_capability() has it
   const PointwiseKernels* pointwise;
   const MatmulKernels* matmul;
+  const AttentionKernels* attention;
 };
 
 }  // namespace stator

@@ -136,7 +136,7 @@ bool set_outer(MatmulSpec& spec, const Outer& outer) {
 // The transposed product, if the result has contiguous columns instead of rows, or is one column.
 void prefer_rows(Product& product) {
   const Matrices& c = product.c;
-  const bool column = c.columns() == 1 && (c.rows() == 1 || c.strides[c.dim() - 2] == 1) && product.a.column() != 1;
+  const bool column = c.columns() == 1 && !product.bias && (c.rows() == 1 || c.strides[c.dim() - 2] == 1) && product.a.column() != 1;
   if (!column && (c.column() == 1 || c.row() != 1)) return;
   std::swap(product.a_view, product.b_view);
   const Matrices a = product.a;

@@ -11,7 +11,7 @@
 namespace stator {
 
 // Rows of q whose scores are made at once.
-constexpr int64_t kAttentionRows = 12;
+constexpr int64_t kAttentionRows = 24;
 
 struct AttentionSpec {
   enum class Mask { kNone, kFloat, kBool };

@@ -8,20 +8,20 @@ namespace DEFAULT {
 extern const PointwiseKernels pointwise_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const AttentionKernels attention_kernels;
-}
+}  // namespace DEFAULT
 #ifdef STATOR_HAVE_AVX2_KERNELS
 namespace AVX2 {
 extern const PointwiseKernels pointwise_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const AttentionKernels attention_kernels;
-}
+}  // namespace AVX2
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
 namespace AVX512 {
 extern const PointwiseKernels pointwise_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const AttentionKernels attention_kernels;
-}
+}  // namespace AVX512
 #endif
 
 namespace {

@@ -22,11 +22,11 @@ struct MatmulSpec {
 
 // Addresses: a, b, [bias,] c, and what each kernel says.
 struct MatmulKernels {
-  int64_t panel;         // columns of a panel
-  BoundKernel packed;    // b is panels as `pack` makes them, the same for all batches
-  BoundKernel rows;      // b_column is 1
-  BoundKernel dots;      // a_step and b_step are 1; for few rows or few columns
-  BoundKernel packing;   // any steps; one more address: scratch of panel_floats() floats
+  int64_t panel;        // columns of a panel
+  BoundKernel packed;   // b is panels as `pack` makes them, the same for all batches
+  BoundKernel rows;     // b_column is 1
+  BoundKernel dots;     // a_step and b_step are 1; for few rows or few columns
+  BoundKernel packing;  // any steps; one more address: scratch of panel_floats() floats
   // Makes panels of b: addresses b, panels. Only rows (no), columns, depth, b_step and b_column of the specification count.
   BoundKernel pack;
 };

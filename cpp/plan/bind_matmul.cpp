@@ -136,7 +136,8 @@ bool set_outer(MatmulSpec& spec, const Outer& outer) {
 // The transposed product, if the result has contiguous columns instead of rows, or is one column.
 void prefer_rows(Product& product) {
   const Matrices& c = product.c;
-  const bool column = c.columns() == 1 && !product.bias && (c.rows() == 1 || c.strides[c.dim() - 2] == 1) && product.a.column() != 1;
+  const bool column =
+      c.columns() == 1 && !product.bias && (c.rows() == 1 || c.strides[c.dim() - 2] == 1) && product.a.column() != 1;
   if (!column && (c.column() == 1 || c.row() != 1)) return;
   std::swap(product.a_view, product.b_view);
   const Matrices a = product.a;
@@ -149,7 +150,8 @@ void prefer_rows(Product& product) {
 std::optional<MatmulSpec> spec_of(Product& product) {
   prefer_rows(product);
   const Matrices &a = product.a, &b = product.b, &c = product.c;
-  if (a.columns() != b.rows() || c.rows() != a.rows() || c.columns() != b.columns() || c.column() != 1) return std::nullopt;
+  if (a.columns() != b.rows() || c.rows() != a.rows() || c.columns() != b.columns() || c.column() != 1)
+    return std::nullopt;
   MatmulSpec spec;
   spec.rows = c.rows();
   spec.columns = c.columns();
@@ -178,7 +180,8 @@ std::optional<MatmulSpec> spec_of(Product& product) {
 // The form's name has all that the panels depend on, beside the weight.
 std::string form_of(const MatmulSpec& spec, const TensorView& view) {
   std::string form = "panels of " + std::to_string(kernels().matmul->panel);
-  for (int64_t number : {view.offset, spec.depth, spec.columns, spec.b_step, spec.b_column}) form += " " + std::to_string(number);
+  for (int64_t number : {view.offset, spec.depth, spec.columns, spec.b_step, spec.b_column})
+    form += " " + std::to_string(number);
   return form;
 }
 
@@ -226,7 +229,8 @@ bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
 
 const TensorView* float_tensor(const Binding& binding, size_t i, int64_t least_dim, int64_t most_dim) {
   const TensorView* view = binding.tensor(i);
-  const bool fits = view && view->meta.dtype == at::kFloat && view->meta.dim() >= least_dim && view->meta.dim() <= most_dim;
+  const bool fits =
+      view && view->meta.dtype == at::kFloat && view->meta.dim() >= least_dim && view->meta.dim() <= most_dim;
   return fits && view->meta.numel() > 0 ? view : nullptr;
 }
 
@@ -264,7 +268,8 @@ bool bind_matmul(Binding& binding) {
 
 bool bind_mm(Binding& binding, int64_t dim) {
   const TensorView *a = float_tensor(binding, 0, dim, dim), *b = float_tensor(binding, 1, dim, dim);
-  if (!a || !b || a->meta.sizes.back() != b->meta.sizes[dim - 2] || (dim == 3 && a->meta.sizes[0] != b->meta.sizes[0])) {
+  if (!a || !b || a->meta.sizes.back() != b->meta.sizes[dim - 2] ||
+      (dim == 3 && a->meta.sizes[0] != b->meta.sizes[0])) {
     return false;
   }
   at::DimVector sizes = a->meta.sizes;
@@ -278,7 +283,8 @@ bool bind_add_mm(Binding& binding, int64_t dim) {
   const TensorView *self = float_tensor(binding, 0, 1, dim), *a = float_tensor(binding, 1, dim, dim),
                    *b = float_tensor(binding, 2, dim, dim);
   if (!self || !a || !b || !is_one(binding, 3) || !is_one(binding, 4)) return false;
-  if (a->meta.sizes.back() != b->meta.sizes[dim - 2] || (dim == 3 && a->meta.sizes[0] != b->meta.sizes[0])) return false;
+  if (a->meta.sizes.back() != b->meta.sizes[dim - 2] || (dim == 3 && a->meta.sizes[0] != b->meta.sizes[0]))
+    return false;
   at::DimVector sizes = a->meta.sizes;
   sizes.back() = b->meta.sizes.back();
   const TensorMeta result = TensorMeta::contiguous(at::kFloat, sizes);

@@ -16,9 +16,9 @@ using Arguments = std::vector<c10::IValue>;
 void expect_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const c10::IValue& mask = {},
                       bool causal = false, const c10::IValue& scale = {}) {
   c10::InferenceMode inference;
-  const at::Tensor expected = at::scaled_dot_product_attention(
-      q, k, v, mask.isNone() ? std::optional<at::Tensor>() : mask.toTensor(), 0.0, causal,
-      scale.isNone() ? std::optional<double>() : scale.toDouble());
+  const at::Tensor expected =
+      at::scaled_dot_product_attention(q, k, v, mask.isNone() ? std::optional<at::Tensor>() : mask.toTensor(), 0.0,
+                                       causal, scale.isNone() ? std::optional<double>() : scale.toDouble());
   BindingProbe probe("aten::scaled_dot_product_attention", {q, k, v, mask, 0.0, causal, scale, false});
   ASSERT_TRUE(probe.bind()) << q.sizes();
   ASSERT_EQ(probe.result().sizes(), expected.sizes());
@@ -31,7 +31,8 @@ TEST(AttentionBinder, is_libtorchs_for_all_lengths) {
   for (int64_t queries : {1, 2, 5, 12, 13, 16, 40}) {
     for (int64_t keys : {1, 3, 8, 16, 17, 33, 100}) {
       for (int64_t depth : {1, 5, 8, 16, 32, 40}) {
-        const at::Tensor q = at::randn({2, 3, queries, depth}), k = at::randn({2, 3, keys, depth}), v = at::randn({2, 3, keys, depth});
+        const at::Tensor q = at::randn({2, 3, queries, depth}), k = at::randn({2, 3, keys, depth}),
+                         v = at::randn({2, 3, keys, depth});
         expect_attention(q, k, v);
         expect_attention(q, k, v, {}, true, 0.3);
         expect_attention(q, k, v, at::randn({queries, keys}));
@@ -95,7 +96,8 @@ TEST_P(AttentionKernel, is_attention_in_float64) {
   const AttentionKernels& table = *GetParam()->attention;
   for (int64_t keys : {1, 7, 16, 29, 70}) {
     const int64_t queries = 15, depth = 11;
-    const at::Tensor q = at::randn({2, queries, depth}), k = at::randn({2, keys, depth}), v = at::randn({2, keys, depth});
+    const at::Tensor q = at::randn({2, queries, depth}), k = at::randn({2, keys, depth}),
+                     v = at::randn({2, keys, depth});
     AttentionSpec spec{};
     spec.batches = 1;
     spec.heads = 2;
@@ -105,7 +107,8 @@ TEST_P(AttentionKernel, is_attention_in_float64) {
     for (auto* steps : {&spec.q, &spec.out}) (*steps)[1] = queries * depth, (*steps)[2] = depth;
     for (auto* steps : {&spec.k, &spec.v}) (*steps)[1] = keys * depth, (*steps)[2] = depth;
     spec.scale = 0.3f;
-    const at::Tensor out = at::empty_like(q), scratch = at::full({attention_scratch(keys, depth, table.panel)}, std::nanf(""));
+    const at::Tensor out = at::empty_like(q),
+                     scratch = at::full({attention_scratch(keys, depth, table.panel)}, std::nanf(""));
     void* addresses[] = {q.data_ptr(), k.data_ptr(), v.data_ptr(), out.data_ptr(), scratch.data_ptr()};
     ASSERT_TRUE(table.attend(&spec, addresses));
     const at::Tensor scores = at::matmul(q.to(at::kDouble), k.to(at::kDouble).mT()) * static_cast<double>(spec.scale);

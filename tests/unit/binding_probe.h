@@ -21,7 +21,8 @@ class BindingProbe : public Binding {
       : op_{key, "", key, c10::FunctionSchema("probe", "", {}, {}), {}, {}}, arguments_(std::move(arguments)) {
     node_.op = &op_;
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants.count(i) > 0) : TensorView{});
+      views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants.count(i) > 0)
+                                                : TensorView{});
     }
   }
 
@@ -30,13 +31,17 @@ class BindingProbe : public Binding {
     const Binder binder = find_binder(node_);
     return binder && binder(*this);
   }
-  const at::Tensor& result(size_t i = 0) const { return buffers_.at(static_cast<size_t>(results_.at(i).buffer)).tensor; }
+  const at::Tensor& result(size_t i = 0) const {
+    return buffers_.at(static_cast<size_t>(results_.at(i).buffer)).tensor;
+  }
 
   const Node& node() const override { return node_; }
   const c10::IValue* known(size_t i) const override { return arguments_[i].isTensor() ? nullptr : &arguments_[i]; }
   const TensorView* tensor(size_t i) const override { return arguments_[i].isTensor() ? &views_[i] : nullptr; }
   std::optional<std::vector<TensorView>> tensor_list(size_t) const override { return std::nullopt; }
-  std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override { return std::nullopt; }
+  std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override {
+    return std::nullopt;
+  }
   const at::Tensor* constant(const TensorView& view) const override {
     const Buffer& buffer = buffers_.at(static_cast<size_t>(view.buffer));
     return buffer.constant ? &buffer.tensor : nullptr;
@@ -62,7 +67,8 @@ class BindingProbe : public Binding {
     std::vector<void*> addresses;
     for (const auto* views : {&reads, &writes}) {
       for (const TensorView& view : *views) {
-        addresses.push_back(static_cast<char*>(buffers_.at(static_cast<size_t>(view.buffer)).tensor.data_ptr()) + view.offset);
+        addresses.push_back(static_cast<char*>(buffers_.at(static_cast<size_t>(view.buffer)).tensor.data_ptr()) +
+                            view.offset);
       }
     }
     EXPECT_TRUE(kernel(spec.get(), addresses.data()));

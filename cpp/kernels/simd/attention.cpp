@@ -9,7 +9,6 @@ extern const AttentionKernels attention_kernels;
 
 namespace {
 
-using Vec = at::vec::Vectorized<float>;
 using Mask = AttentionSpec::Mask;
 
 constexpr float kNothing = -__builtin_inff();
@@ -40,6 +39,29 @@ int64_t mask_row(const AttentionSpec& spec, const Head& head, int64_t query, flo
   return keys;
 }
 
+// exp(x) for x <= 0 or NaN, to about one unit in the last place: 2^n exp(r) with Cephes' polynomial. 0 instead of what is denormal.
+STATOR_INLINE Lanes exp_of_negative(Lanes x) {
+  using Bits = int32_t __attribute__((vector_size(sizeof(Lanes))));
+  constexpr float kLeast = -87.3f,
+                  kRounding = 12582912.0f;  // added to a number, its last bits are the number's integer
+  const Lanes inside = x < kLeast ? all_lanes(kLeast) : x;
+  const Lanes shifted = fused(inside, all_lanes(1.44269504f), all_lanes(kRounding));
+  const Lanes n = shifted - kRounding;
+  const Lanes r = fused(n, all_lanes(2.12194440e-4f), fused(n, all_lanes(-0.693359375f), inside));
+  Lanes p = fused(all_lanes(1.9875691500e-4f), r, all_lanes(1.3981999507e-3f));
+  p = fused(p, r, all_lanes(8.3334519073e-3f));
+  p = fused(p, r, all_lanes(4.1665795894e-2f));
+  p = fused(p, r, all_lanes(1.6666665459e-1f));
+  p = fused(p, r, all_lanes(5.0000001201e-1f));
+  p = fused(p, r * r, r + 1.0f);
+  Bits bits;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits << 23) + 0x3f800000;
+  Lanes power;
+  __builtin_memcpy(&power, &bits, sizeof(power));
+  return x < kLeast ? Lanes{} : p * power;
+}
+
 // exp(scores - largest), not divided by their sum, which is returned. Zeros behind `keys`. A NaN is the largest.
 float exponentials(float* scores, int64_t keys, int64_t all) {
   Lanes most = all_lanes(kNothing);
@@ -53,19 +75,16 @@ float exponentials(float* scores, int64_t keys, int64_t all) {
   for (int64_t j = 0; j < kWidth; ++j) count(most[j]);
   for (; i < keys; ++i) count(scores[i]);
   if (largest == kNothing) largest = 0.0f;
-  Vec sums(0.0f);
-  for (i = 0; i + Vec::size() <= keys; i += Vec::size()) {
-    const Vec value = (Vec::loadu(scores + i) - Vec(largest)).exp();
-    value.store(scores + i);
-    sums = sums + value;
+  Lanes sums{};
+  for (i = 0; i + kWidth <= keys; i += kWidth) {
+    const Lanes value = exp_of_negative(load(scores + i) - largest);
+    store(value, scores + i);
+    sums += value;
   }
-  float elements[Vec::size()];
-  sums.store(elements);
-  float sum = 0.0f;
-  for (int64_t j = 0; j < Vec::size(); ++j) sum += elements[j];
+  float sum = sum_of(sums);
   if (i < keys) {
-    const int64_t left = keys - i;
-    (Vec::loadu(scores + i, left) - Vec(largest)).exp().store(scores + i, left);
+    const Part part(keys - i);
+    part.store(exp_of_negative(part.load(scores + i) - largest), scores + i);
     for (; i < keys; ++i) sum += scores[i];
   }
   for (; i < all; ++i) scores[i] = 0.0f;
@@ -74,8 +93,8 @@ float exponentials(float* scores, int64_t keys, int64_t all) {
 
 // Some rows of q against all keys.
 void attend_rows(const AttentionSpec& spec, const Head& head, int64_t query, int64_t rows) {
-  multiply<Last::kPartOfPanel>({rows, spec.keys, spec.depth, head.q + query * spec.q[2], spec.q[2], 1, head.panels, kPanel,
-                                kPanel * spec.depth, head.scores, head.score_row, nullptr, 0, false});
+  multiply<Last::kPartOfPanel>({rows, spec.keys, spec.depth, head.q + query * spec.q[2], spec.q[2], 1, head.panels,
+                                kPanel, kPanel * spec.depth, head.scores, head.score_row, nullptr, 0, false});
   int64_t most_keys = 0;
   for (int64_t r = 0; r < rows; ++r) {
     float* scores = head.scores + r * head.score_row;

@@ -132,7 +132,8 @@ STATOR_INLINE void sum_each_of_8(const Lanes (&v)[8], float (&out)[8]) {
   const __m256 s45 = _mm256_hadd_ps(to_eight(v[4]), to_eight(v[5]));
   const __m256 s67 = _mm256_hadd_ps(to_eight(v[6]), to_eight(v[7]));
   const __m256 low = _mm256_hadd_ps(s01, s23), high = _mm256_hadd_ps(s45, s67);
-  _mm256_storeu_ps(out, _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)));
+  _mm256_storeu_ps(out,
+                   _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)));
 #else
   for (int i = 0; i < 8; ++i) out[i] = sum_of(v[i]);
 #endif

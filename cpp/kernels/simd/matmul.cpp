@@ -52,8 +52,9 @@ void multiply_one(const MatmulSpec& spec, const Operands& one, const float* b, i
 bool packed(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
   const Operands operands = operands_of(spec, addresses);
-  for_each_batch(spec, operands,
-                 [&](const Operands& one) { multiply_one<Last::kPartOfPanel>(spec, one, operands.b, kPanel, kPanel * spec.depth); });
+  for_each_batch(spec, operands, [&](const Operands& one) {
+    multiply_one<Last::kPartOfPanel>(spec, one, operands.b, kPanel, kPanel * spec.depth);
+  });
   return true;
 }
 

@@ -58,7 +58,8 @@ void multiply_tile(const Strip& strip) {
   const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step, b_panel = strip.b_panel;
   const float *a = strip.a, *b = strip.b;
   Lanes sums[kUnroll][kSums];
-  each<kUnroll * kSums>([&](auto i) __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
+  each<kUnroll * kSums>([&](auto i)
+                            __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
   const auto step = [&](Lanes(&sum)[kSums]) __attribute__((always_inline)) {
     Lanes right[kAcross];
     each<kAcross>([&](auto v) __attribute__((always_inline)) {
@@ -77,7 +78,8 @@ void multiply_tile(const Strip& strip) {
   }
   for (; kUnroll > 1 && k > 0; --k) step(sums[0]);
   each<kUnroll / 2>([&](auto u) __attribute__((always_inline)) {
-    each<kSums>([&](auto i) __attribute__((always_inline)) { sums[u.value][i.value] += sums[u.value + kUnroll / 2][i.value]; });
+    each<kSums>([&](auto i)
+                    __attribute__((always_inline)) { sums[u.value][i.value] += sums[u.value + kUnroll / 2][i.value]; });
   });
   if constexpr (kUnroll == 4) {
     each<kSums>([&](auto i) __attribute__((always_inline)) { sums[0][i.value] += sums[1][i.value]; });
@@ -88,12 +90,18 @@ void multiply_tile(const Strip& strip) {
 template <int kVectors, Last kLast>
 void multiply_rows(const Strip& strip, int64_t rows) {
   switch (rows) {
-    case 1: return multiply_tile<1, 1, kVectors, kLast>(strip);
-    case 2: return multiply_tile<2, 1, kVectors, kLast>(strip);
-    case 3: return multiply_tile<3, 1, kVectors, kLast>(strip);
-    case 4: return multiply_tile<4, 1, kVectors, kLast>(strip);
-    case 5: return multiply_tile<5, 1, kVectors, kLast>(strip);
-    default: return multiply_tile<6, 1, kVectors, kLast>(strip);
+    case 1:
+      return multiply_tile<1, 1, kVectors, kLast>(strip);
+    case 2:
+      return multiply_tile<2, 1, kVectors, kLast>(strip);
+    case 3:
+      return multiply_tile<3, 1, kVectors, kLast>(strip);
+    case 4:
+      return multiply_tile<4, 1, kVectors, kLast>(strip);
+    case 5:
+      return multiply_tile<5, 1, kVectors, kLast>(strip);
+    default:
+      return multiply_tile<6, 1, kVectors, kLast>(strip);
   }
 }
 
@@ -192,8 +200,10 @@ inline void pack_panel(const float* b, int64_t b_step, int64_t b_column, int64_t
         transpose_8x8(b + n * b_column + k, b_column, panel + k * kPanel + n, kPanel);
       }
     }
-    for (int64_t n = eights; n < kPanel; ++n) {
-      for (int64_t i = 0; i < k; ++i) panel[i * kPanel + n] = n < columns ? b[n * b_column + i] : 0.0f;
+    for (int64_t i = 0; eights < kPanel && i < k; ++i) {
+      float* row = panel + i * kPanel;
+      for (int64_t n = eights; n < kPanel; n += 8) _mm256_storeu_ps(row + n, _mm256_setzero_ps());
+      for (int64_t n = eights; n < columns; ++n) row[n] = b[n * b_column + i];
     }
   }
 #endif
@@ -205,12 +215,14 @@ inline void pack_panel(const float* b, int64_t b_step, int64_t b_column, int64_t
       store(load(from + kWidth), row + kWidth);
       continue;
     }
+    store(Lanes{}, row);
+    store(Lanes{}, row + kWidth);
     for (int64_t n = 0; n < columns; ++n) row[n] = from[n * b_column];
-    for (int64_t n = columns; n < kPanel; ++n) row[n] = 0.0f;
   }
 }
 
-inline void pack_panels(const float* b, int64_t b_step, int64_t b_column, int64_t depth, int64_t columns, float* panels) {
+inline void pack_panels(const float* b, int64_t b_step, int64_t b_column, int64_t depth, int64_t columns,
+                        float* panels) {
   for (int64_t column = 0; column < columns; column += kPanel) {
     pack_panel(b + column * b_column, b_step, b_column, depth, least(kPanel, columns - column), panels);
     panels += kPanel * depth;

@@ -4,7 +4,9 @@
 // merge across them: no inline function or template of another namespace than their own (tests/packaging/simd_objects.sh looks).
 #pragma once
 
+#include "kernels/attention.h"
 #include "kernels/gather.h"
+#include "kernels/matmul.h"
 #include "kernels/reductions.h"
 #include "kernels/rows.h"
 #include "kernels/tile.h"
@@ -17,6 +19,8 @@ struct KernelTable {
   const ReductionKernels* reductions;
   const RowKernels* rows;
   const GatherKernels* gather;
+  const MatmulKernels* matmul;
+  const AttentionKernels* attention;
 };
 
 }  // namespace stator

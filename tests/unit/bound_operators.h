@@ -7,25 +7,10 @@
 #include <cstring>
 
 #include "graph/graph.h"
-#include "kernels/dispatch.h"
 #include "plan/binding.h"
+#include "usable_tables.h"
 
 namespace stator {
-
-// The tables that this CPU can run.
-inline std::vector<const KernelTable*> usable_tables() {
-  std::vector<const KernelTable*> tables{find_kernels("DEFAULT")};
-#ifdef STATOR_HAVE_AVX2_KERNELS
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(find_kernels("AVX2"));
-#endif
-#ifdef STATOR_HAVE_AVX512_KERNELS
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
-    tables.push_back(find_kernels("AVX512"));
-  }
-#endif
-  return tables;
-}
 
 // A kernel of the process's table as another table has it.
 template <class Family>

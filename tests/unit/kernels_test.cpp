@@ -7,25 +7,11 @@
 #include <functional>
 #include <limits>
 
-#include "kernels/dispatch.h"
 #include "plan/tile_expression.h"
+#include "usable_tables.h"
 
 namespace stator {
 namespace {
-
-std::vector<const KernelTable*> usable_tables() {
-  std::vector<const KernelTable*> tables{find_kernels("DEFAULT")};
-#ifdef STATOR_HAVE_AVX2_KERNELS
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(find_kernels("AVX2"));
-#endif
-#ifdef STATOR_HAVE_AVX512_KERNELS
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
-    tables.push_back(find_kernels("AVX512"));
-  }
-#endif
-  return tables;
-}
 
 // Numbers that go wrong in kernels, among ordinary ones.
 at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype, int64_t shift = 0) {

@@ -1,0 +1,147 @@
+// Attention: attention.h says what it computes. Compiled once per CPU capability.
+#include "kernels/attention.h"
+
+#include "kernels/simd/matmul_tiles.h"
+
+namespace stator::CPU_CAPABILITY {
+
+extern const AttentionKernels attention_kernels;
+
+namespace {
+
+using Mask = AttentionSpec::Mask;
+
+constexpr float kNothing = -__builtin_inff();
+
+struct Head {
+  const float *q, *k, *v;
+  const void* mask;
+  float *out, *panels, *scores;
+  int64_t score_row;
+};
+
+// One row of scores: times scale, and masked. Returns how many keys count; those behind are not looked at any more.
+int64_t mask_row(const AttentionSpec& spec, const Head& head, int64_t query, float* scores) {
+  const int64_t keys = spec.causal ? least(spec.keys, query + 1) : spec.keys;
+  for (int64_t i = 0; i < keys; ++i) scores[i] *= spec.scale;
+  const int64_t step = spec.mask[3];
+  if (spec.mask_kind == Mask::kFloat) {
+    const float* mask = static_cast<const float*>(head.mask) + query * spec.mask[2];
+    if (step == 1) {
+      for (int64_t i = 0; i < keys; ++i) scores[i] += mask[i];
+    } else {
+      for (int64_t i = 0; i < keys; ++i) scores[i] += mask[i * step];
+    }
+  } else if (spec.mask_kind == Mask::kBool) {
+    const auto* mask = static_cast<const uint8_t*>(head.mask) + query * spec.mask[2];
+    for (int64_t i = 0; i < keys; ++i) scores[i] = mask[i * step] ? scores[i] : kNothing;
+  }
+  return keys;
+}
+
+// exp(x) for x <= 0 or NaN, to about one unit in the last place: 2^n exp(r) with Cephes' polynomial. 0 instead of what is denormal.
+STATOR_INLINE Lanes exp_of_negative(Lanes x) {
+  using Bits = int32_t __attribute__((vector_size(sizeof(Lanes))));
+  constexpr float kLeast = -87.3f,
+                  kRounding = 12582912.0f;  // added to a number, its last bits are the number's integer
+  const Lanes inside = x < kLeast ? all_lanes(kLeast) : x;
+  const Lanes shifted = fused(inside, all_lanes(1.44269504f), all_lanes(kRounding));
+  const Lanes n = shifted - kRounding;
+  const Lanes r = fused(n, all_lanes(2.12194440e-4f), fused(n, all_lanes(-0.693359375f), inside));
+  Lanes p = fused(all_lanes(1.9875691500e-4f), r, all_lanes(1.3981999507e-3f));
+  p = fused(p, r, all_lanes(8.3334519073e-3f));
+  p = fused(p, r, all_lanes(4.1665795894e-2f));
+  p = fused(p, r, all_lanes(1.6666665459e-1f));
+  p = fused(p, r, all_lanes(5.0000001201e-1f));
+  p = fused(p, r * r, r + 1.0f);
+  Bits bits;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits << 23) + 0x3f800000;
+  Lanes power;
+  __builtin_memcpy(&power, &bits, sizeof(power));
+  return x < kLeast ? Lanes{} : p * power;
+}
+
+// exp(scores - largest), not divided by their sum, which is returned. Zeros behind `keys`. A NaN is the largest.
+float exponentials(float* scores, int64_t keys, int64_t all) {
+  Lanes most = all_lanes(kNothing);
+  int64_t i = 0;
+  for (; i + kWidth <= keys; i += kWidth) {
+    const Lanes some = load(scores + i);
+    most = (some > most) | (some != some) ? some : most;
+  }
+  float largest = kNothing;
+  const auto count = [&](float score) { largest = score > largest || score != score ? score : largest; };
+  for (int64_t j = 0; j < kWidth; ++j) count(most[j]);
+  for (; i < keys; ++i) count(scores[i]);
+  if (largest == kNothing) largest = 0.0f;
+  Lanes sums{};
+  for (i = 0; i + kWidth <= keys; i += kWidth) {
+    const Lanes value = exp_of_negative(load(scores + i) - largest);
+    store(value, scores + i);
+    sums += value;
+  }
+  float sum = sum_of(sums);
+  if (i < keys) {
+    const Part part(keys - i);
+    part.store(exp_of_negative(part.load(scores + i) - largest), scores + i);
+    for (; i < keys; ++i) sum += scores[i];
+  }
+  for (; i < all; ++i) scores[i] = 0.0f;
+  return sum;
+}
+
+// Some rows of q against all keys.
+void attend_rows(const AttentionSpec& spec, const Head& head, int64_t query, int64_t rows) {
+  multiply<Last::kPartOfPanel>({rows, spec.keys, spec.depth, head.q + query * spec.q[2], spec.q[2], 1, head.panels,
+                                kPanel, kPanel * spec.depth, head.scores, head.score_row, nullptr, 0, false});
+  int64_t most_keys = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    float* scores = head.scores + r * head.score_row;
+    const int64_t keys = mask_row(spec, head, query + r, scores);
+    const float sum = exponentials(scores, keys, spec.keys);
+    const float factor = sum == 0.0f ? 0.0f : 1.0f / sum;
+    for (int64_t i = 0; i < keys; ++i) scores[i] *= factor;
+    most_keys = keys > most_keys ? keys : most_keys;
+  }
+  multiply<Last::kPart>({rows, spec.columns, most_keys, head.scores, head.score_row, 1, head.v, spec.v[2], kPanel,
+                         head.out + query * spec.out[2], spec.out[2], nullptr, 0, false});
+}
+
+void attend_head(const AttentionSpec& spec, const Head& head) {
+  pack_panels(head.k, 1, spec.k[2], spec.depth, spec.keys, head.panels);
+  const int64_t rows = part_of(spec.queries, kAttentionRows);
+  for (int64_t query = 0; query < spec.queries; query += rows) {
+    attend_rows(spec, head, query, least(rows, spec.queries - query));
+  }
+}
+
+bool attend(const void* specification, void* const* addresses) {
+  const auto& spec = *static_cast<const AttentionSpec*>(specification);
+  const bool masked = spec.mask_kind != Mask::kNone;
+  auto* scratch = static_cast<float*>(addresses[masked ? 5 : 4]);
+  for (int64_t b = 0; b < spec.batches; ++b) {
+    for (int64_t h = 0; h < spec.heads; ++h) {
+      Head head{};
+      head.q = static_cast<const float*>(addresses[0]) + b * spec.q[0] + h * spec.q[1];
+      head.k = static_cast<const float*>(addresses[1]) + b * spec.k[0] + h * spec.k[1];
+      head.v = static_cast<const float*>(addresses[2]) + b * spec.v[0] + h * spec.v[1];
+      if (masked) {
+        const int64_t size = spec.mask_kind == Mask::kFloat ? sizeof(float) : 1;
+        head.mask = static_cast<const char*>(addresses[3]) + (b * spec.mask[0] + h * spec.mask[1]) * size;
+      }
+      head.out = static_cast<float*>(addresses[masked ? 4 : 3]) + b * spec.out[0] + h * spec.out[1];
+      head.score_row = quotient_up(spec.keys, kPanel) * kPanel;
+      head.panels = scratch;
+      head.scores = scratch + head.score_row * spec.depth;
+      attend_head(spec, head);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const AttentionKernels attention_kernels{kPanel, attend};
+
+}  // namespace stator::CPU_CAPABILITY

@@ -1,0 +1,233 @@
+// What kernels with matrix products in them share: tiles of c that live in registers, and panels of b.
+// Everything here is of one file and one capability.
+#pragma once
+
+#include "kernels/simd/lanes.h"
+
+namespace stator::CPU_CAPABILITY {
+namespace {
+
+constexpr int64_t kPanel = 2 * kWidth;
+constexpr int64_t kTileRows = 6;  // with a panel's width: 12 sums in the 16 registers that there are before AVX-512
+// Longer sums are made of sums of about as many terms: a panel of b stays in the first level cache, and rounding errors stay small.
+constexpr int64_t kDepthBlock = 384;
+// As many rows of a stay in the second level cache while the panels pass by.
+constexpr int64_t kRowBlock = 96;
+
+// Some rows of a times a strip of b's columns.
+struct Strip {
+  const float* a;
+  int64_t a_row, a_step;
+  const float* b;
+  int64_t b_step, b_panel;  // b_panel: from a panel of columns to the next
+  int64_t depth;
+  float* c;
+  int64_t c_row;
+  const float* bias;  // added, NULL if nothing is: the bias, or what c has from an earlier part of the sum
+  int64_t bias_row;
+  bool relu;
+  int64_t last;  // columns of the strip's last vector
+};
+
+// How the last vector of a strip is used: all of it, or a part with the missing columns of b there (a panel) or not.
+enum class Last { kAll, kPartOfPanel, kPart };
+
+// What becomes of the sums of a tile.
+template <int kRows, int kAcross, Last kLast>
+STATOR_INLINE void finish_tile(const Strip& strip, Lanes (&sums)[kRows * kAcross], const Part& part) {
+  each<kRows * kAcross>([&](auto i) __attribute__((always_inline)) {
+    constexpr int kRow = i.value / kAcross, kVector = i.value % kAcross;
+    constexpr bool kInPart = kLast != Last::kAll && kVector == kAcross - 1;
+    Lanes sum = sums[i.value];
+    if (strip.bias) {
+      const float* bias = strip.bias + kRow * strip.bias_row + kVector * kWidth;
+      sum += kInPart ? part.load(bias) : load(bias);
+    }
+    if (strip.relu) sum = relu_of(sum);
+    float* c = strip.c + kRow * strip.c_row + kVector * kWidth;
+    kInPart ? part.store(sum, c) : store(sum, c);
+  });
+}
+
+// kUnroll independent sums for each element of c where it takes them to hide the latency of an addition.
+template <int kRows, int kPanels, int kVectors, Last kLast>
+void multiply_tile(const Strip& strip) {
+  constexpr int kAcross = kPanels * kVectors, kSums = kRows * kAcross;
+  constexpr int kUnroll = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
+  const Part part(kLast == Last::kAll ? kWidth : strip.last);
+  const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step, b_panel = strip.b_panel;
+  const float *a = strip.a, *b = strip.b;
+  Lanes sums[kUnroll][kSums];
+  each<kUnroll * kSums>([&](auto i)
+                            __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
+  const auto step = [&](Lanes(&sum)[kSums]) __attribute__((always_inline)) {
+    Lanes right[kAcross];
+    each<kAcross>([&](auto v) __attribute__((always_inline)) {
+      const float* from = b + v.value / kVectors * b_panel + v.value % kVectors * kWidth;
+      right[v.value] = kLast == Last::kPart && v.value == kAcross - 1 ? part.load(from) : load(from);
+    });
+    each<kSums>([&](auto i) __attribute__((always_inline)) {
+      sum[i.value] = fused(all_lanes(a[i.value / kAcross * a_row]), right[i.value % kAcross], sum[i.value]);
+    });
+    a += a_step;
+    b += b_step;
+  };
+  int64_t k = strip.depth;
+  for (; k >= kUnroll; k -= kUnroll) {
+    each<kUnroll>([&](auto u) __attribute__((always_inline)) { step(sums[u.value]); });
+  }
+  for (; kUnroll > 1 && k > 0; --k) step(sums[0]);
+  each<kUnroll / 2>([&](auto u) __attribute__((always_inline)) {
+    each<kSums>([&](auto i)
+                    __attribute__((always_inline)) { sums[u.value][i.value] += sums[u.value + kUnroll / 2][i.value]; });
+  });
+  if constexpr (kUnroll == 4) {
+    each<kSums>([&](auto i) __attribute__((always_inline)) { sums[0][i.value] += sums[1][i.value]; });
+  }
+  finish_tile<kRows, kAcross, kLast>(strip, sums[0], part);
+}
+
+template <int kVectors, Last kLast>
+void multiply_rows(const Strip& strip, int64_t rows) {
+  switch (rows) {
+    case 1:
+      return multiply_tile<1, 1, kVectors, kLast>(strip);
+    case 2:
+      return multiply_tile<2, 1, kVectors, kLast>(strip);
+    case 3:
+      return multiply_tile<3, 1, kVectors, kLast>(strip);
+    case 4:
+      return multiply_tile<4, 1, kVectors, kLast>(strip);
+    case 5:
+      return multiply_tile<5, 1, kVectors, kLast>(strip);
+    default:
+      return multiply_tile<6, 1, kVectors, kLast>(strip);
+  }
+}
+
+// Any number of rows, in tiles of about equal height, times one strip of columns.
+template <int kVectors, Last kLast>
+void multiply_strip(Strip strip, int64_t rows) {
+  if (rows <= kTileRows) return multiply_rows<kVectors, kLast>(strip, rows);
+  for (int64_t tiles = quotient_up(rows, kTileRows); tiles > 0; --tiles) {
+    const int64_t height = quotient_up(rows, tiles);
+    multiply_rows<kVectors, kLast>(strip, height);
+    strip.a += height * strip.a_row;
+    strip.c += height * strip.c_row;
+    if (strip.bias) strip.bias += height * strip.bias_row;
+    rows -= height;
+  }
+}
+
+// As many columns as are best at once for so few rows. Returns how many there were.
+template <Last kLast>
+int64_t multiply_strip(Strip& strip, int64_t rows, int64_t columns) {
+  if (rows == 1 && columns >= 4 * kPanel) return multiply_tile<1, 4, 2, Last::kAll>(strip), 4 * kPanel;
+  if (rows == 2 && columns >= 2 * kPanel) return multiply_tile<2, 2, 2, Last::kAll>(strip), 2 * kPanel;
+  if (rows == 3 && columns >= 2 * kPanel) return multiply_tile<3, 2, 2, Last::kAll>(strip), 2 * kPanel;
+  if (columns >= kPanel) return multiply_strip<2, Last::kAll>(strip, rows), kPanel;
+  strip.last = columns > kWidth ? columns - kWidth : columns;
+  columns > kWidth ? multiply_strip<2, kLast>(strip, rows) : multiply_strip<1, kLast>(strip, rows);
+  return columns;
+}
+
+// c = a b (+ bias).
+struct Product {
+  int64_t rows, columns, depth;
+  const float* a;
+  int64_t a_row, a_step;
+  const float* b;
+  int64_t b_step, b_panel;  // b_panel: from a panel to the next, kPanel if b is a matrix with contiguous rows
+  float* c;
+  int64_t c_row;
+  const float* bias;
+  int64_t bias_row;
+  bool relu;
+};
+
+template <Last kLast>
+void multiply_block(const Product& product, int64_t row, int64_t rows, int64_t step, int64_t depth) {
+  Strip strip{};
+  strip.a = product.a + row * product.a_row + step * product.a_step;
+  strip.a_row = product.a_row;
+  strip.a_step = product.a_step;
+  strip.b_step = product.b_step;
+  strip.b_panel = product.b_panel;
+  strip.depth = depth;
+  strip.c_row = product.c_row;
+  strip.relu = product.relu && step + depth == product.depth;
+  const float* bias = product.bias ? product.bias + row * product.bias_row : nullptr;
+  for (int64_t column = 0; column < product.columns;) {
+    strip.b = product.b + column / kPanel * product.b_panel + step * product.b_step;
+    strip.c = product.c + row * product.c_row + column;
+    strip.bias = step > 0 ? strip.c : bias ? bias + column : nullptr;
+    strip.bias_row = step > 0 ? product.c_row : product.bias_row;
+    column += multiply_strip<kLast>(strip, rows, product.columns - column);
+  }
+}
+
+// The size of about equal parts that are no larger than `most`.
+STATOR_INLINE int64_t part_of(int64_t size, int64_t most) {
+  return size <= most ? size : quotient_up(size, quotient_up(size, most));
+}
+
+// kLast: kPartOfPanel or kPart.
+template <Last kLast>
+void multiply(const Product& product) {
+  if (product.rows == 0) return;
+  if (product.rows <= kRowBlock && product.depth <= kDepthBlock) {
+    return multiply_block<kLast>(product, 0, product.rows, 0, product.depth);
+  }
+  const int64_t depth = part_of(product.depth, kDepthBlock), rows = part_of(product.rows, kRowBlock);
+  for (int64_t row = 0; row < product.rows; row += rows) {
+    const int64_t height = least(rows, product.rows - row);
+    int64_t step = 0;
+    do {
+      multiply_block<kLast>(product, row, height, step, least(depth, product.depth - step));
+      step += depth;
+    } while (step < product.depth);
+  }
+}
+
+// `columns` (at most kPanel) columns of b as one panel.
+inline void pack_panel(const float* b, int64_t b_step, int64_t b_column, int64_t depth, int64_t columns, float* panel) {
+  int64_t k = 0;
+#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
+  if (b_step == 1 && b_column != 1 && columns >= 8) {
+    const int64_t eights = columns / 8 * 8;
+    for (; k + 8 <= depth; k += 8) {
+      for (int64_t n = 0; n < eights; n += 8) {
+        transpose_8x8(b + n * b_column + k, b_column, panel + k * kPanel + n, kPanel);
+      }
+    }
+    for (int64_t i = 0; eights < kPanel && i < k; ++i) {
+      float* row = panel + i * kPanel;
+      for (int64_t n = eights; n < kPanel; n += 8) _mm256_storeu_ps(row + n, _mm256_setzero_ps());
+      for (int64_t n = eights; n < columns; ++n) row[n] = b[n * b_column + i];
+    }
+  }
+#endif
+  for (; k < depth; ++k) {
+    const float* from = b + k * b_step;
+    float* row = panel + k * kPanel;
+    if (b_column == 1 && columns == kPanel) {
+      store(load(from), row);
+      store(load(from + kWidth), row + kWidth);
+      continue;
+    }
+    store(Lanes{}, row);
+    store(Lanes{}, row + kWidth);
+    for (int64_t n = 0; n < columns; ++n) row[n] = from[n * b_column];
+  }
+}
+
+inline void pack_panels(const float* b, int64_t b_step, int64_t b_column, int64_t depth, int64_t columns,
+                        float* panels) {
+  for (int64_t column = 0; column < columns; column += kPanel) {
+    pack_panel(b + column * b_column, b_step, b_column, depth, least(kPanel, columns - column), panels);
+    panels += kPanel * depth;
+  }
+}
+
+}  // namespace
+}  // namespace stator::CPU_CAPABILITY

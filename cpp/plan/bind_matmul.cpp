@@ -1,0 +1,326 @@
+// Matrix products of float32 as bound kernels. Constant right factors are packed once in a module.
+#include <ATen/ops/baddbmm.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+
+#include <string>
+
+#include "kernels/dispatch.h"
+#include "ops/short_loops.h"
+#include "plan/binding.h"
+
+namespace stator {
+namespace {
+
+// Up to here these kernels are faster than MKL's, or equal, on one thread: 1.5 to 5 times up to 32x256x256, 1.2 at 64x512x512, 1.1 at
+// 128x1024x1024; at 1024x1024x1024 0.85, where MKL packs both factors.
+constexpr int64_t kMostMultiplications = int64_t{1} << 27;
+// One row times more weights than a cache holds waits for memory, whoever does it; then packing only takes memory.
+constexpr int64_t kMostWeights = int64_t{1} << 22;
+
+// A factor or the result: [batches..., rows, columns], with strides.
+struct Matrices {
+  at::DimVector sizes, strides;
+
+  int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
+  int64_t rows() const { return sizes[sizes.size() - 2]; }
+  int64_t columns() const { return sizes.back(); }
+  int64_t row() const { return rows() == 1 ? 0 : strides[sizes.size() - 2]; }
+  // Of one column it says what suits kernels best.
+  int64_t column() const { return columns() == 1 ? 1 : strides.back(); }
+};
+
+Matrices matrices(const TensorMeta& meta) { return {meta.sizes, meta.strides}; }
+
+Matrices transposed(Matrices m) {
+  std::swap(m.sizes[m.sizes.size() - 1], m.sizes[m.sizes.size() - 2]);
+  std::swap(m.strides[m.sizes.size() - 1], m.strides[m.sizes.size() - 2]);
+  return m;
+}
+
+void insert_one(Matrices& m, int64_t place) {
+  m.sizes.insert(m.sizes.begin() + place, 1);
+  m.strides.insert(m.strides.begin() + place, 1);
+}
+
+struct Product {
+  TensorView a_view, b_view;
+  std::optional<TensorView> bias_view;
+  Matrices a, b, c;
+  std::optional<Matrices> bias;
+};
+
+// The steps along the outer dimensions of the result, 0 where `m` has one matrix for all. False if it has not the right sizes.
+bool outer_steps(const Matrices& m, const Matrices& c, at::DimVector& steps) {
+  const int64_t missing = c.dim() - m.dim();
+  if (missing < 0) return false;
+  for (int64_t d = 0; d < c.dim() - 2; ++d) {
+    const bool one = d < missing || m.sizes[d - missing] == 1;
+    if (!one && m.sizes[d - missing] != c.sizes[d]) return false;
+    steps.push_back(one ? 0 : m.strides[d - missing]);
+  }
+  return true;
+}
+
+// Outer dimensions of all operands together.
+struct Outer {
+  at::DimVector sizes, a, b, c, bias;
+
+  std::array<at::DimVector*, 4> steps() { return {&a, &b, &c, &bias}; }
+  // Dimension d and d + 1 are one.
+  bool joins(size_t d) {
+    for (at::DimVector* step : steps()) {
+      if ((*step)[d] != (*step)[d + 1] * sizes[d + 1]) return false;
+    }
+    return true;
+  }
+  void erase(size_t d) {
+    sizes.erase(sizes.begin() + d);
+    for (at::DimVector* step : steps()) step->erase(step->begin() + d);
+  }
+  void simplify() {
+    for (size_t d = sizes.size(); d-- > 0;) {
+      if (sizes[d] == 1) erase(d);
+    }
+    for (size_t d = sizes.size(); d-- > 1;) {
+      if (!joins(d - 1)) continue;
+      sizes[d] *= sizes[d - 1];
+      erase(d - 1);
+    }
+  }
+};
+
+bool outer_of(const Product& product, Outer& outer) {
+  outer.sizes.assign(product.c.sizes.begin(), product.c.sizes.end() - 2);
+  if (!outer_steps(product.a, product.c, outer.a) || !outer_steps(product.b, product.c, outer.b)) return false;
+  if (!outer_steps(product.c, product.c, outer.c)) return false;
+  if (!product.bias) outer.bias.assign(outer.sizes.size(), 0);
+  if (product.bias && !outer_steps(*product.bias, product.c, outer.bias)) return false;
+  outer.simplify();
+  return true;
+}
+
+// Outer dimensions that the right factor does not have are rows.
+void fold_into_rows(MatmulSpec& spec, Outer& outer) {
+  while (!outer.sizes.empty() && outer.b.back() == 0) {
+    const bool one = spec.rows == 1;
+    if (!one && (outer.a.back() != spec.rows * spec.a_row || outer.c.back() != spec.rows * spec.c_row)) return;
+    if (!one && outer.bias.back() != spec.rows * spec.bias_row) return;
+    if (one) {
+      spec.a_row = outer.a.back();
+      spec.c_row = outer.c.back();
+      spec.bias_row = outer.bias.back();
+    }
+    spec.rows *= outer.sizes.back();
+    outer.erase(outer.sizes.size() - 1);
+  }
+}
+
+bool set_outer(MatmulSpec& spec, const Outer& outer) {
+  const size_t count = outer.sizes.size();
+  if (count > 2) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t to = 2 - count + i;
+    spec.batches[to] = outer.sizes[i];
+    spec.a_batch[to] = outer.a[i];
+    spec.b_batch[to] = outer.b[i];
+    spec.c_batch[to] = outer.c[i];
+    spec.bias_batch[to] = outer.bias[i];
+  }
+  return true;
+}
+
+// The transposed product, if the result has contiguous columns instead of rows, or is one column.
+void prefer_rows(Product& product) {
+  const Matrices& c = product.c;
+  const bool column =
+      c.columns() == 1 && !product.bias && (c.rows() == 1 || c.strides[c.dim() - 2] == 1) && product.a.column() != 1;
+  if (!column && (c.column() == 1 || c.row() != 1)) return;
+  std::swap(product.a_view, product.b_view);
+  const Matrices a = product.a;
+  product.a = transposed(product.b);
+  product.b = transposed(a);
+  product.c = transposed(product.c);
+  if (product.bias) product.bias = transposed(*product.bias);
+}
+
+std::optional<MatmulSpec> spec_of(Product& product) {
+  prefer_rows(product);
+  const Matrices &a = product.a, &b = product.b, &c = product.c;
+  if (a.columns() != b.rows() || c.rows() != a.rows() || c.columns() != b.columns() || c.column() != 1)
+    return std::nullopt;
+  MatmulSpec spec;
+  spec.rows = c.rows();
+  spec.columns = c.columns();
+  spec.depth = a.columns();
+  spec.a_row = a.row();
+  spec.a_step = a.column();
+  spec.b_step = b.rows() == 1 ? 1 : b.strides[b.dim() - 2];
+  spec.b_column = b.column();
+  spec.c_row = c.row();
+  if (product.bias) {
+    const bool fits = product.bias->columns() == spec.columns && product.bias->column() == 1 &&
+                      (product.bias->rows() == 1 || product.bias->rows() == spec.rows);
+    if (!fits) return std::nullopt;
+    spec.has_bias = true;
+    spec.bias_row = product.bias->row();
+  }
+  Outer outer;
+  if (!outer_of(product, outer)) return std::nullopt;
+  fold_into_rows(spec, outer);
+  if (!set_outer(spec, outer)) return std::nullopt;
+  const double work = static_cast<double>(spec.batches[0]) * spec.batches[1] * spec.rows * spec.columns * spec.depth;
+  if (work > kMostMultiplications || spec.columns * spec.depth > kMostWeights) return std::nullopt;
+  return spec;
+}
+
+// The form's name has all that the panels depend on, beside the weight.
+std::string form_of(const MatmulSpec& spec) {
+  std::string form = "panels of " + std::to_string(kernels().matmul->panel);
+  for (int64_t number : {spec.depth, spec.columns, spec.b_step, spec.b_column})
+    form += " " + std::to_string(number);
+  return form;
+}
+
+std::optional<TensorView> packed_weight(Binding& binding, const MatmulSpec& spec, const TensorView& view) {
+  const at::Tensor* weight = binding.constant(view);
+  if (!weight || spec.b_batch[0] != 0 || spec.b_batch[1] != 0) return std::nullopt;
+  return binding.packed(*weight, form_of(spec), [&] {
+    at::Tensor panels = at::empty({panel_floats(spec.columns, spec.depth, kernels().matmul->panel)}, at::kFloat);
+    void* addresses[] = {const_cast<void*>(weight->const_data_ptr()), panels.mutable_data_ptr()};
+    kernels().matmul->pack(&spec, addresses);
+    return panels;
+  });
+}
+
+// Dot products read both factors along the sum and need nothing packed: best for one row or one column.
+bool suits_dots(const MatmulSpec& spec) {
+  return spec.a_step == 1 && spec.b_step == 1 && (spec.rows == 1 || spec.columns == 1);
+}
+
+bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
+  const auto spec = spec_of(product);
+  if (!spec) return false;
+  const MatmulKernels& table = *kernels().matmul;
+  BoundKernel kernel = nullptr;
+  std::vector<TensorView> reads{product.a_view, product.b_view}, scratch;
+  const bool is_weight = binding.constant(product.b_view) != nullptr && spec->columns > 1;
+  if (const auto weight = is_weight ? packed_weight(binding, *spec, product.b_view) : std::nullopt) {
+    kernel = table.packed;
+    reads[1] = *weight;
+  } else if (suits_dots(*spec)) {
+    kernel = table.dots;
+  } else if (spec->b_column == 1) {
+    kernel = table.rows;
+  } else {
+    kernel = table.packing;
+    scratch.push_back(binding.scratch(at::kFloat, {panel_floats(spec->columns, spec->depth, table.panel)}));
+  }
+  if (product.bias_view) reads.push_back(*product.bias_view);
+  std::vector<TensorView> writes{binding.result(0, at::kFloat, result.sizes, result.strides)};
+  writes.insert(writes.end(), scratch.begin(), scratch.end());
+  binding.run_with(kernel, *spec, std::move(reads), std::move(writes));
+  return true;
+}
+
+const TensorView* float_tensor(const Binding& binding, size_t i, int64_t least_dim, int64_t most_dim) {
+  const TensorView* view = binding.tensor(i);
+  const bool fits =
+      view && view->meta.dtype == at::kFloat && view->meta.dim() >= least_dim && view->meta.dim() <= most_dim;
+  return fits && view->meta.numel() > 0 ? view : nullptr;
+}
+
+bool is_one(const Binding& binding, size_t i) {
+  const c10::IValue* value = binding.known(i);
+  return value && stator::is_one(*value);
+}
+
+constexpr int64_t kAnyDim = 8;
+
+// What LibTorch's operators give is asked of its meta device, which has no dot product.
+at::Tensor shape_only(const TensorView& view) {
+  return at::empty_strided(view.meta.sizes, view.meta.strides, at::TensorOptions(at::kFloat).device(at::kMeta));
+}
+
+bool bind_matmul(Binding& binding) {
+  const TensorView *a = float_tensor(binding, 0, 1, kAnyDim), *b = float_tensor(binding, 1, 1, kAnyDim);
+  if (!a || !b) return false;
+  const int64_t depth = a->meta.sizes.back(), b_dim = b->meta.dim();
+  if (depth != b->meta.sizes[b_dim == 1 ? 0 : b_dim - 2]) return false;
+  const bool is_dot = a->meta.dim() == 1 && b_dim == 1;
+  const TensorMeta result =
+      is_dot ? TensorMeta::contiguous(at::kFloat, {}) : TensorMeta::of(at::matmul(shape_only(*a), shape_only(*b)));
+  Product product{*a, *b, {}, matrices(a->meta), matrices(b->meta), matrices(result), {}};
+  if (b_dim == 1) {
+    insert_one(product.b, 1);
+    insert_one(product.c, product.c.dim());
+  }
+  if (a->meta.dim() == 1) {
+    insert_one(product.a, 0);
+    insert_one(product.c, product.c.dim() - 1);
+  }
+  return bind_product(binding, std::move(product), result);
+}
+
+bool bind_mm(Binding& binding, int64_t dim) {
+  const TensorView *a = float_tensor(binding, 0, dim, dim), *b = float_tensor(binding, 1, dim, dim);
+  if (!a || !b || a->meta.sizes.back() != b->meta.sizes[dim - 2] ||
+      (dim == 3 && a->meta.sizes[0] != b->meta.sizes[0])) {
+    return false;
+  }
+  at::DimVector sizes = a->meta.sizes;
+  sizes.back() = b->meta.sizes.back();
+  const TensorMeta result = TensorMeta::contiguous(at::kFloat, sizes);
+  return bind_product(binding, {*a, *b, {}, matrices(a->meta), matrices(b->meta), matrices(result), {}}, result);
+}
+
+// self + a b: arguments (self, a, b, beta, alpha).
+bool bind_add_mm(Binding& binding, int64_t dim) {
+  const TensorView *self = float_tensor(binding, 0, 1, dim), *a = float_tensor(binding, 1, dim, dim),
+                   *b = float_tensor(binding, 2, dim, dim);
+  if (!self || !a || !b || !is_one(binding, 3) || !is_one(binding, 4)) return false;
+  if (a->meta.sizes.back() != b->meta.sizes[dim - 2] || (dim == 3 && a->meta.sizes[0] != b->meta.sizes[0]))
+    return false;
+  at::DimVector sizes = a->meta.sizes;
+  sizes.back() = b->meta.sizes.back();
+  const TensorMeta result = TensorMeta::contiguous(at::kFloat, sizes);
+  Matrices bias = matrices(self->meta);
+  if (bias.dim() == 1) insert_one(bias, 0);
+  return bind_product(binding, {*a, *b, *self, matrices(a->meta), matrices(b->meta), matrices(result), bias}, result);
+}
+
+bool bind_linear(Binding& binding) {
+  const TensorView *x = float_tensor(binding, 0, 1, kAnyDim), *weight = float_tensor(binding, 1, 2, 2);
+  const TensorView* bias = float_tensor(binding, 2, 1, 1);
+  const bool no_bias = binding.known(2) && binding.known(2)->isNone();
+  if (!x || !weight || (!bias && !no_bias) || x->meta.sizes.back() != weight->meta.sizes[1]) return false;
+  if (bias && bias->meta.sizes[0] != weight->meta.sizes[0]) return false;
+  const TensorMeta result = TensorMeta::of(
+      at::linear(shape_only(*x), shape_only(*weight), bias ? c10::make_optional(shape_only(*bias)) : c10::nullopt));
+  Product product{*x, *weight, {}, matrices(x->meta), transposed(matrices(weight->meta)), matrices(result), {}};
+  if (bias) {
+    product.bias_view = *bias;
+    product.bias = matrices(bias->meta);
+    insert_one(*product.bias, 0);
+  }
+  if (x->meta.dim() == 1) {
+    insert_one(product.a, 0);
+    insert_one(product.c, 0);
+  }
+  return bind_product(binding, std::move(product), result);
+}
+
+const BinderRegistration kBinders[] = {
+    {"aten::linear", bind_linear},
+    {"aten::matmul", bind_matmul},
+    {"aten::mm", [](Binding& binding) { return bind_mm(binding, 2); }},
+    {"aten::bmm", [](Binding& binding) { return bind_mm(binding, 3); }},
+    {"aten::addmm", [](Binding& binding) { return bind_add_mm(binding, 2); }},
+    {"aten::baddbmm", [](Binding& binding) { return bind_add_mm(binding, 3); }},
+};
+
+}  // namespace
+}  // namespace stator

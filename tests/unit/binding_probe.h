@@ -1,0 +1,98 @@
+// A Binding without a plan: arguments are tensors and values, kernels run when they are bound. For tests of binders.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plan/binding.h"
+
+namespace stator {
+
+class BindingProbe : public Binding {
+ public:
+  // `constants`: arguments that never change.
+  BindingProbe(std::string key, std::vector<c10::IValue> arguments, std::set<size_t> constants = {})
+      : op_{key, "", key, c10::FunctionSchema("probe", "", {}, {}), {}, {}}, arguments_(std::move(arguments)) {
+    node_.op = &op_;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants.count(i) > 0)
+                                                : TensorView{});
+    }
+  }
+
+  // Binds and runs. False if there is no binder or it does not want to.
+  bool bind() {
+    const Binder binder = find_binder(node_);
+    return binder && binder(*this);
+  }
+  const at::Tensor& result(size_t i = 0) const {
+    return buffers_.at(static_cast<size_t>(results_.at(i).buffer)).tensor;
+  }
+
+  const Node& node() const override { return node_; }
+  const c10::IValue* known(size_t i) const override { return arguments_[i].isTensor() ? nullptr : &arguments_[i]; }
+  const TensorView* tensor(size_t i) const override { return arguments_[i].isTensor() ? &views_[i] : nullptr; }
+  std::optional<std::vector<TensorView>> tensor_list(size_t) const override { return std::nullopt; }
+  std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override {
+    return std::nullopt;
+  }
+  const at::Tensor* constant(const TensorView& view) const override {
+    const Buffer& buffer = buffers_.at(static_cast<size_t>(view.buffer));
+    return buffer.constant ? &buffer.tensor : nullptr;
+  }
+  const TensorMeta* observed(size_t) const override { return nullptr; }
+  TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override {
+    const at::TensorOptions options(dtype);
+    at::Tensor tensor = strides.empty() ? at::empty(sizes, options) : at::empty_strided(sizes, strides, options);
+    if (results_.size() <= i) results_.resize(i + 1);
+    return results_[i] = view_of(tensor.fill_(7), false);
+  }
+  void result_is(size_t, TensorView) override { FAIL() << "not expected"; }
+  void result_is_known(size_t, c10::IValue) override { FAIL() << "not expected"; }
+  TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override {
+    at::Tensor tensor = at::empty(sizes, at::TensorOptions(dtype));
+    return view_of(at::isFloatingType(dtype) ? tensor.fill_(std::numeric_limits<double>::quiet_NaN()) : tensor, false);
+  }
+  TensorView keep(at::Tensor constant) override { return view_of(constant, true); }
+  TensorView packed(const at::Tensor&, std::string_view, const std::function<at::Tensor()>& make) override {
+    return view_of(make(), true);
+  }
+  void run(TileExpression) override { FAIL() << "not expected"; }
+  void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
+           std::vector<TensorView> writes, bool) override {
+    std::vector<void*> addresses;
+    for (const auto* views : {&reads, &writes}) {
+      for (const TensorView& view : *views) {
+        addresses.push_back(static_cast<char*>(buffers_.at(static_cast<size_t>(view.buffer)).tensor.data_ptr()) +
+                            view.offset);
+      }
+    }
+    EXPECT_TRUE(kernel(spec.get(), addresses.data()));
+  }
+
+ private:
+  struct Buffer {
+    at::Tensor tensor;
+    bool constant;
+  };
+
+  TensorView view_of(const at::Tensor& tensor, bool constant) {
+    buffers_.push_back({tensor, constant});
+    return {static_cast<BufferId>(buffers_.size() - 1), 0, TensorMeta::of(tensor)};
+  }
+
+  Operator op_;
+  Node node_;
+  std::vector<c10::IValue> arguments_;
+  std::vector<TensorView> views_;
+  std::deque<Buffer> buffers_;
+  std::vector<TensorView> results_;
+};
+
+}  // namespace stator

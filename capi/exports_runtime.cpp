@@ -118,7 +118,6 @@ stator_status* stator_runtime_run(stator_runtime* runtime, const stator_method* 
     require_handle(arena, "arena");
     Retained<stator_runtime> keep_runtime(runtime);  // released by another thread meanwhile, it goes when the run ends
     Retained<stator_arena> keep_arena(arena);
-    WarningsToLog warnings;
     runtime->runtime->run(as_method(method), arena->arena);
   });
 }

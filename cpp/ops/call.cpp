@@ -2,6 +2,7 @@
 
 #include <ATen/EmptyTensor.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/StorageImpl.h>
 #include <c10/core/TensorImpl.h>
 
@@ -37,6 +38,7 @@ int64_t bytes_needed(at::IntArrayRef sizes, at::IntArrayRef strides, size_t item
 
 // Resizable, so that resize_ moves the tensor out of planned memory instead of failing; run after run that is noticed by reusable().
 at::Tensor tensor_over(void* data, int64_t bytes, caffe2::TypeMeta dtype) {
+  const c10::InferenceMode inference;  // not every caller is in it
   auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
                                                        c10::DataPtr(data, c10::Device(c10::DeviceType::CPU)),
                                                        c10::GetCPUAllocator(),

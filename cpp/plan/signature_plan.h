@@ -40,10 +40,17 @@ struct Buffer {
   bool exclusive = false;  // made by the plan's own steps, and not an alias of anything
 };
 
+// What a slot is to hold. One value in several slots is one object.
+struct SlotValue {
+  int32_t slot = -1;
+  TraceValuePtr value{};
+  int32_t from = -1;  // another slot that holds it already
+};
+
 struct Snapshot {
   int32_t pc = 0;
-  std::vector<std::pair<int32_t, TraceValuePtr>> slots;  // to be put there
-  std::vector<TraceValuePtr> held;                       // in their slots already
+  std::vector<SlotValue> slots;     // to be put there
+  std::vector<TraceValuePtr> held;  // in their slots already
 };
 
 struct SignatureStep {
@@ -73,6 +80,7 @@ struct SignatureStep {
   std::vector<TensorView> reads{}, writes{};
   std::optional<TileExpression> tile{};
   int32_t slot = -1;      // kPut, kClear
+  int32_t from = -1;      // kPut: another slot that holds the value already
   TraceValuePtr value{};  // kPut, kGuard
   TensorMeta meta{};      // kMake
   int32_t holder = -1;    // kMake
@@ -93,7 +101,7 @@ struct SignaturePlan {
   std::vector<at::Tensor> constants;  // owners of buffers' addresses that are the plan's own
   int32_t holder_count = 0;
   int64_t workspace_bytes = 0;
-  bool only_kernels = false;  // no step but kernels, and a put of the one tensor that is the result
+  bool only_kernels = false;  // no step but kernels, and at the end a put of the result: one tensor, in the arena
 
   // Instructions of the dynamic plan whose work bound kernels do.
   int64_t bound_count = 0;

@@ -181,8 +181,15 @@ void Tracer::put(int32_t slot) {
   if (physical_[slot] == env_[slot]) return;
   SignatureStep& step = emit(SignatureStep::Kind::kPut);
   step.slot = slot;
+  step.from = holder_of(env_[slot]);
   step.value = with_constants(env_[slot]);
   physical_[slot] = env_[slot];
+}
+
+// A slot in which the value stands already, -1 if there is none.
+int32_t Tracer::holder_of(const TraceValuePtr& value) const {
+  const auto found = std::find(physical_.begin(), physical_.end(), value);
+  return found == physical_.end() ? -1 : static_cast<int32_t>(found - physical_.begin());
 }
 
 // Views of constants are made here, once and for all.
@@ -210,12 +217,16 @@ void Tracer::drop(const Instruction& instruction) {
 
 int32_t Tracer::snapshot(int32_t pc) {
   Snapshot out{.pc = pc};
+  std::vector<int32_t> put;
   for (int32_t slot : live_.before(pc)) {
     if (!env_[slot]) continue;
     if (env_[slot] == physical_[slot]) {
       out.held.push_back(env_[slot]);
     } else {
-      out.slots.push_back({slot, with_constants(env_[slot])});
+      const auto same = std::find_if(put.begin(), put.end(), [&](int32_t other) { return env_[other] == env_[slot]; });
+      const int32_t from = same == put.end() ? holder_of(env_[slot]) : *same;
+      out.slots.push_back({slot, with_constants(env_[slot]), from});
+      put.push_back(slot);
     }
   }
   plan_->snapshots.push_back(std::move(out));

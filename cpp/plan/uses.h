@@ -16,7 +16,7 @@ void for_each_value(const SignaturePlan& plan, const SignatureStep& step, const 
   for (const TraceValuePtr& input : step.inputs) visit(visit, *input);
   if (step.snapshot < 0) return;
   const Snapshot& snapshot = plan.snapshots[step.snapshot];
-  for (const auto& [slot, value] : snapshot.slots) visit(visit, *value);
+  for (const SlotValue& slot : snapshot.slots) visit(visit, *slot.value);
   for (const TraceValuePtr& value : snapshot.held) visit(visit, *value);
 }
 

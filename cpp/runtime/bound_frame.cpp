@@ -2,6 +2,8 @@
 
 #include <ATen/EmptyTensor.h>
 
+#include <algorithm>
+
 #include "ops/views.h"
 
 namespace stator {
@@ -71,7 +73,7 @@ void BoundFrame::set_address(BufferId buffer, void* address) {
   for (const Use& use : uses_[buffer]) *use.address = static_cast<char*>(address) + use.offset;
 }
 
-bool BoundFrame::prepare(MemoryBlock& workspace) {
+bool BoundFrame::prepare_again(MemoryBlock& workspace) {
   for (BufferId id : outputs_) {
     const Buffer& buffer = plan_->buffers[id];
     const PlannedBuffer* place = frame_.arena_buffer(buffer.index);
@@ -87,9 +89,13 @@ bool BoundFrame::prepare(MemoryBlock& workspace) {
     }
     workspace_generation_ = workspace.generation();
   }
+  return true;
+}
+
+bool BoundFrame::prepare(MemoryBlock& workspace) {
   for (BufferId id : inputs_)
     set_address(id, const_cast<void*>(frame_.slot(plan_->buffers[id].index).toTensor().const_data_ptr()));
-  return true;
+  return prepare_again(workspace);
 }
 
 void BoundFrame::place(PlannedBuffer& planned, const TensorView& view) const {
@@ -101,6 +107,10 @@ void BoundFrame::place(PlannedBuffer& planned, const TensorView& view) const {
 
 void BoundFrame::put(const Step& step) {
   c10::IValue& slot = frame_.slot(step.plan->slot);
+  if (step.plan->from >= 0) {
+    slot = frame_.slot(step.plan->from);
+    return;
+  }
   if (!step.put) {
     slot = value_of(*step.plan->value);
     return;
@@ -149,9 +159,19 @@ bool BoundFrame::guard(const Step& step) const {
 
 int32_t BoundFrame::leave(const Step& step) {
   const Snapshot& snapshot = plan_->snapshots[step.plan->snapshot];
+  // Not yet into the slots: some are the homes of others' values.
   std::vector<c10::IValue> values;
-  for (const auto& [slot, value] : snapshot.slots) values.push_back(value_of(*value));
-  for (size_t i = 0; i < values.size(); ++i) frame_.slot(snapshot.slots[i].first) = std::move(values[i]);
+  for (const SlotValue& put : snapshot.slots) {
+    const auto first = std::find_if(snapshot.slots.begin(), snapshot.slots.begin() + static_cast<ptrdiff_t>(values.size()),
+                                    [&](const SlotValue& other) { return other.slot == put.from; });
+    const auto before = static_cast<size_t>(first - snapshot.slots.begin());
+    if (put.from < 0) {
+      values.push_back(value_of(*put.value));
+    } else {
+      values.push_back(before < values.size() ? values[before] : frame_.slot(put.from));
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) frame_.slot(snapshot.slots[i].slot) = std::move(values[i]);
   frame_.abandon_places();
   return snapshot.pc;
 }

@@ -35,6 +35,15 @@ class BoundFrame {
   // Before a run, when the frame's inputs and outputs are in place. False if an output's place is too small for it, which happens when the
   // caller bound other memory or the plan was made after the arena was laid out: then the run is the dynamic plan's.
   bool prepare(MemoryBlock& workspace);
+  // The same for a run on the inputs of the last one, which nothing has changed.
+  bool prepare_again(MemoryBlock& workspace);
+  // All of a plan that has only kernels but for the result. False if one of them fails.
+  bool run_kernels() const {
+    for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+      if (!steps_[i].kernel(steps_[i].specification, steps_[i].addresses)) return false;
+    }
+    return true;
+  }
 
   // Steps of their kinds. take_results() is for after a call: false if a result does not look as it must.
   void put(const Step& step);

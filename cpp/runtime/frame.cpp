@@ -94,7 +94,7 @@ void Frame::clear() {
   for (const PlannedTensor& tensor : plan_.tensors) {
     if (!in_own_place(tensor)) slots_[tensor.slot] = c10::IValue();
   }
-  for (const ArenaOperand& operand : arena_operands_) buffer_of_operand_[operand.operand] = nullptr;
+  forget_arena();
   for (PlannedBuffer& buffer : carried_) buffer.tensor = buffer.previous = at::Tensor();
 }
 

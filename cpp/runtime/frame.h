@@ -47,6 +47,10 @@ class Frame {
   // Whose tasks the plan's instructions fork and wait for; NULL if there are none such.
   void join(Forks* forks) { forks_ = forks; }
   Forks* forks() const { return forks_; }
+  // After a run that has used nothing but places in the arena.
+  void forget_arena() {
+    for (const ArenaOperand& operand : arena_operands_) buffer_of_operand_[operand.operand] = nullptr;
+  }
   // After a run, also a failed one: nothing of it is held any longer.
   void clear();
   // After clear(): throws Error(kInternal) if something of a run is held all the same.

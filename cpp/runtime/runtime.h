@@ -80,6 +80,8 @@ class StaticRuntime {
     // What the run under way reads; kept so that a run allocates nothing for it.
     std::vector<const c10::IValue*> inputs;
     std::vector<std::unique_ptr<BoundOutput>> outputs;  // by output index
+    // The last run was of what is bound, and nothing has been bound since.
+    bool same_inputs = false;
   };
   class Turn;
 
@@ -98,6 +100,7 @@ class StaticRuntime {
   void count_failures(Body&& body);
   template <class Body>
   void time_run(const StaticMethod& method, Body&& body);
+  bool run_again(const StaticMethod& method, Arena& arena);
   void run_frame(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs);
   void run_placed(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs);
   void fill_outputs(const StaticMethod& method, MethodState& state, ArenaContents& contents);

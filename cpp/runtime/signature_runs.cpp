@@ -16,6 +16,7 @@ SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCach
 }
 
 void SignatureRuns::run(State& state) {
+  only_kernels_ = nullptr;
   const RunValues values{frame_.inputs(), state.slots, state_read_};
   if (BoundFrame* bound = kept(values)) return run_bound(*bound, state);
   InputSignature signature(values);
@@ -57,6 +58,7 @@ void SignatureRuns::run_bound(BoundFrame& bound, State& state) {
   } cleared{bound};
   metrics_.plan_hit();
   execute(bound, frame_, state);
+  if (bound.plan().only_kernels && state_read_.empty()) only_kernels_ = &bound;
 }
 
 void SignatureRuns::run_recorded(InputSignature signature, State& state) {

@@ -16,10 +16,17 @@ class SignatureRuns {
   // All outlive it.
   SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics);
 
+  // The plan of the last run, if that has only kernels and did not leave them; else NULL. What goes into it was the same until `run()` or
+  // `trim()` is called again.
+  BoundFrame* only_kernels() const { return only_kernels_; }
+
   // As execute(). The frame's inputs and outputs are in place, its workspace is placed here.
   void run(State& state);
   // Between runs: plans are taken from the cache again.
-  void trim() { frames_.clear(); }
+  void trim() {
+    only_kernels_ = nullptr;
+    frames_.clear();
+  }
 
  private:
   // Ready frames a runtime keeps for a method; more signatures than that in turn are resolved again and again.
@@ -37,6 +44,7 @@ class SignatureRuns {
   RunMetrics& metrics_;
   std::vector<int32_t> state_read_;
   std::vector<std::unique_ptr<BoundFrame>> frames_;  // last used first
+  BoundFrame* only_kernels_ = nullptr;
 };
 
 }  // namespace stator

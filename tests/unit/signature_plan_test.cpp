@@ -404,6 +404,20 @@ TEST(SignaturePlan, an_input_that_an_operator_reshapes_is_read_as_it_is) {
   both.run_often({at::randn({4})});
 }
 
+TEST(SignaturePlan, a_tensor_under_two_names_stays_one_tensor_when_a_run_leaves) {
+  Both both(R"(graph(%x : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %minus : int = prim::Constant[value=-1]()
+    %one : int = prim::Constant[value=1]()
+    %a : Tensor = aten::sigmoid(%x)
+    %b : Tensor = aten::flatten.using_ints(%a, %zero, %minus)
+    %c : Tensor = aten::unsqueeze_(%b, %zero)
+    %d : Tensor = aten::add.Tensor(%a, %x, %one)
+    %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%d, %a)
+    return (%r))");
+  both.run_often({at::randn({4})});
+}
+
 TEST(SignaturePlan, state_is_read_anew_and_its_shape_is_part_of_the_signature) {
   Both both(R"(graph(%x : Tensor):
     %zero : int = prim::Constant[value=0]()

@@ -75,10 +75,12 @@ class Fuser {
     return true;
   }
 
+  // The same; and what it writes into has not yet been made.
   bool can_move_up(size_t to, size_t step) const {
-    const auto reads = read_by(plan_, plan_.steps[step]);
+    const auto reads = read_by(plan_, plan_.steps[step]), writes = written_by(plan_.steps[step]);
     for (size_t i = to + 1; i < step; ++i) {
-      if (meet(written_by(plan_.steps[i]), reads)) return false;
+      const auto written = written_by(plan_.steps[i]);
+      if (meet(written, reads) || meet(written, writes)) return false;
     }
     return true;
   }

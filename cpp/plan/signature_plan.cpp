@@ -80,7 +80,7 @@ bool has_only_kernels(const SignaturePlan& plan) {
   if (plan.steps.empty() || plan.dynamic->outputs.size() != 1) return false;
   const SignatureStep& last = plan.steps.back();
   const bool puts_result = last.kind == Kind::kPut && last.slot == plan.dynamic->outputs[0] && last.from < 0 &&
-                           last.value->kind == TraceValue::Kind::kTensor &&
+                           last.value->kind == TraceValue::Kind::kTensor && last.value->whole &&
                            plan.buffers[last.value->view.buffer].kind == Buffer::Kind::kArena;
   return puts_result && std::all_of(plan.steps.begin(), plan.steps.end() - 1,
                                     [](const SignatureStep& step) { return step.kind == Kind::kKernel; });

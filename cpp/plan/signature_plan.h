@@ -38,6 +38,7 @@ struct Buffer {
   ResultHome::Kind home = ResultHome::Kind::kElsewhere;
   bool pinned = false;     // kWorkspace: something may hold it to the end of the run
   bool exclusive = false;  // made by the plan's own steps, and not an alias of anything
+  TensorMeta meta{};       // of the tensor that it is made for
 };
 
 // What a slot is to hold. One value in several slots is one object.

@@ -131,6 +131,7 @@ bool Tracer::trace_meta() {
   }
   const bool query = among(kShapeQueries, op.key);
   const auto& arguments = op.schema.arguments();
+  if (arguments.empty()) return false;  // as many as there are, of any type
   if (!query && !arguments[0].alias_info() && !may_return_argument(op) && !among(kCopies, op.name)) return false;
   if (is_random(*node_)) return false;
   std::vector<c10::IValue> stack;
@@ -159,8 +160,15 @@ bool Tracer::trace_meta() {
     }
     return nullptr;
   };
+  // A view is another tensor, also one that looks alike.
+  const auto same_tensor = [&](const at::Tensor& made) -> TraceValuePtr {
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].isTensor() && made.is_same(given[i].toTensor())) return input_value(i);
+    }
+    return nullptr;
+  };
   const Mark mark = here();
-  if (!take_meta(stack, query, aliased) || !adopt_results()) {
+  if (!take_meta(stack, query, aliased, same_tensor) || !adopt_results()) {
     go_back(mark);
     return false;
   }
@@ -168,7 +176,8 @@ bool Tracer::trace_meta() {
 }
 
 bool Tracer::take_meta(const std::vector<c10::IValue>& stack, bool query,
-                       const std::function<const TensorView*(const at::Tensor&)>& aliased) {
+                       const std::function<const TensorView*(const at::Tensor&)>& aliased,
+                       const std::function<TraceValuePtr(const at::Tensor&)>& same_tensor) {
   const auto seen_through = [](const TensorView& from, const at::Tensor& made) {
     return TensorView{from.buffer, from.offset + made.storage_offset() * static_cast<int64_t>(made.itemsize()),
                       TensorMeta::of(made)};
@@ -180,7 +189,9 @@ bool Tracer::take_meta(const std::vector<c10::IValue>& stack, bool query,
       const at::Tensor& made = stack[i].toTensor();
       const TensorView* from = aliased(made);
       if (from && from->meta.dtype != made.scalar_type()) return false;
-      if (from) {
+      if (const TraceValuePtr same = same_tensor(made)) {
+        results_[i] = same;
+      } else if (from) {
         result_is(i, seen_through(*from, made));
       } else if (!among(kCopies, node_->op->name) || !copy(i, *tensor(0), TensorMeta::of(made))) {
         return false;
@@ -309,20 +320,13 @@ bool Tracer::adopt_results() {
       if (empty || meta.sizes[d] == 1) meta.strides[d] = seen->strides[d];
     }
     if (meta != *seen) return false;
+    if (results_[i]->view.meta.strides == meta.strides) continue;
     TraceValue adopted = *results_[i];
-    if (adopted.view.meta.strides != meta.strides) {
-      adopted.view.meta = meta;
-      results_[i] = std::make_shared<const TraceValue>(std::move(adopted));
-    }
+    if (adopted.whole) plan_->buffers[adopted.view.buffer].meta = meta;
+    adopted.view.meta = std::move(meta);
+    results_[i] = std::make_shared<const TraceValue>(std::move(adopted));
   }
-  for (size_t i = 0; i < results_.size(); ++i) {
-    // The same tensor again: a tensor of it may exist already.
-    for (size_t k = 0; k < node_->inputs.size(); ++k) {
-      if (results_[i]->kind == Kind::kTensor && tensor(k) && *tensor(k) == results_[i]->view)
-        results_[i] = input_value(k);
-    }
-    define(i, results_[i]);
-  }
+  for (size_t i = 0; i < results_.size(); ++i) define(i, results_[i]);
   return true;
 }
 
@@ -503,7 +507,7 @@ const TensorMeta* Tracer::observed(size_t i) const {
 TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
   TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
   if (!strides.empty()) meta.strides = strides;
-  Buffer buffer{.kind = Buffer::Kind::kWorkspace, .bytes = meta.bytes(), .exclusive = true};
+  Buffer buffer{.kind = Buffer::Kind::kWorkspace, .bytes = meta.bytes(), .exclusive = true, .meta = meta};
   Home home;
   if (in_place_of_ >= 0) {
     const Buffer& old = plan_->buffers[in_place_of_];
@@ -531,7 +535,8 @@ TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes,
   const BufferId id = add_buffer(buffer);
   if (buffer.kind == Buffer::Kind::kHolder) plan_->steps.back().results.push_back({.holder = home.index, .buffer = id});
   TensorView view{id, 0, std::move(meta)};
-  results_[i] = tensor_value(view, home);
+  TraceValue made{.kind = Kind::kTensor, .view = view, .home = home, .whole = true};
+  results_[i] = std::make_shared<const TraceValue>(std::move(made));
   return view;
 }
 

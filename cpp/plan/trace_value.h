@@ -28,7 +28,8 @@ struct TraceValue {
   TensorView view{};
   c10::TypePtr type{};
   std::vector<std::shared_ptr<const TraceValue>> elements{};
-  Home home{};  // kOpaque; kTensor if a tensor of it exists
+  Home home{};         // kOpaque; kTensor if a tensor of it exists
+  bool whole = false;  // kTensor: what the buffer was made for, not another tensor over it
 };
 
 using TraceValuePtr = std::shared_ptr<const TraceValue>;

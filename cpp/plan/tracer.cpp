@@ -195,9 +195,12 @@ int32_t Tracer::holder_of(const TraceValuePtr& value) const {
 // Views of constants are made here, once and for all.
 TraceValuePtr Tracer::with_constants(const TraceValuePtr& value) {
   if (value->kind == TraceValue::Kind::kTensor && value->home.kind == Home::Kind::kNone) {
+    TraceValuePtr& made = views_of_constants_[value.get()];
+    if (made) return made;
     const at::Tensor* tensor = constant(value->view);
-    if (!tensor) return value;
-    return std::make_shared<const TraceValue>(TraceValue{.kind = TraceValue::Kind::kKnown, .known = *tensor});
+    made = tensor ? std::make_shared<const TraceValue>(TraceValue{.kind = TraceValue::Kind::kKnown, .known = *tensor}) : value;
+    kept_values_.push_back(value);
+    return made;
   }
   if (value->kind != TraceValue::Kind::kContainer) return value;
   TraceValue out = *value;

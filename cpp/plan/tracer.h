@@ -53,7 +53,8 @@ class Tracer final : private Binding {
   bool trace_bound();
   bool trace_in_place();
   bool take_meta(const std::vector<c10::IValue>& stack, bool query,
-                 const std::function<const TensorView*(const at::Tensor&)>& aliased);
+                 const std::function<const TensorView*(const at::Tensor&)>& aliased,
+                 const std::function<TraceValuePtr(const at::Tensor&)>& same_tensor);
   bool bind(Binder binder);
   // Where the plan stands, to go back to if a call cannot be bound.
   struct Mark {
@@ -108,6 +109,8 @@ class Tracer final : private Binding {
   BufferId in_place_of_ = -1;  // the result takes the place of what an operator would have written into
   std::unordered_map<BufferId, at::Tensor> owners_;  // of constants' memory
   mutable std::deque<at::Tensor> constant_views_;
+  std::unordered_map<const TraceValue*, TraceValuePtr> views_of_constants_;  // with_constants(), so that one stays one
+  std::vector<TraceValuePtr> kept_values_;                                   // alive, as its keys
 };
 
 }  // namespace stator

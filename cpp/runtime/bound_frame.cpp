@@ -16,7 +16,9 @@ BoundFrame::BoundFrame(std::shared_ptr<const SignaturePlan> plan, Frame& frame)
       steps_(plan_->steps.size()),
       uses_(plan_->buffers.size()),
       bases_(plan_->buffers.size(), nullptr),
-      holders_(plan_->holder_count) {
+      holders_(plan_->holder_count),
+      base_places_(plan_->buffers.size()),
+      base_made_(plan_->buffers.size(), -1) {
   size_t count = 0;
   for (const SignatureStep& step : plan_->steps) count += step.reads.size() + step.writes.size();
   addresses_.resize(count);
@@ -44,9 +46,6 @@ void BoundFrame::resolve(Step& step, size_t first) {
   for (const TensorView& view : step.plan->reads) add_use(view, &addresses_[first++]);
   for (const TensorView& view : step.plan->writes) add_use(view, &addresses_[first++]);
   if (step.kind == Kind::kCall) add_call_buffers(step);
-  if (step.kind != Kind::kPut || step.plan->value->kind != TraceValue::Kind::kTensor) return;
-  const Buffer::Kind where = plan_->buffers[step.plan->value->view.buffer].kind;
-  if (where == Buffer::Kind::kWorkspace || where == Buffer::Kind::kArena) step.put = std::make_unique<PlannedBuffer>();
 }
 
 // In the workspace where this plan says, in the arena where the dynamic plan does; not where that one has its workspace.
@@ -74,6 +73,7 @@ void BoundFrame::set_address(BufferId buffer, void* address) {
 }
 
 bool BoundFrame::prepare_again(MemoryBlock& workspace) {
+  ++run_;
   for (BufferId id : outputs_) {
     const Buffer& buffer = plan_->buffers[id];
     const PlannedBuffer* place = frame_.arena_buffer(buffer.index);
@@ -98,34 +98,8 @@ bool BoundFrame::prepare(MemoryBlock& workspace) {
   return prepare_again(workspace);
 }
 
-void BoundFrame::place(PlannedBuffer& planned, const TensorView& view) const {
-  void* data = static_cast<char*>(bases_[view.buffer]) + view.offset;
-  if (planned.data != data) planned.tensor = at::Tensor();
-  planned.data = data;
-  planned.capacity = view.meta.bytes();
-}
-
 void BoundFrame::put(const Step& step) {
-  c10::IValue& slot = frame_.slot(step.plan->slot);
-  if (step.plan->from >= 0) {
-    slot = frame_.slot(step.plan->from);
-    return;
-  }
-  if (!step.put) {
-    slot = value_of(*step.plan->value);
-    return;
-  }
-  const TensorView& view = step.plan->value->view;
-  const Buffer& buffer = plan_->buffers[view.buffer];
-  PlannedBuffer* planned = step.put.get();
-  // A whole output is the arena's own tensor, so that it need not be copied there.
-  if (buffer.kind == Buffer::Kind::kArena && view.offset == 0 && view.meta.bytes() == buffer.bytes) {
-    planned = frame_.arena_buffer(buffer.index);
-  } else {
-    place(*planned, view);
-  }
-  c10::IValue* slots[] = {&slot};
-  Call(nullptr, 0, slots, &planned, nullptr).output(0, view.meta.sizes, view.meta.strides, view.meta.dtype);
+  frame_.slot(step.plan->slot) = step.plan->from >= 0 ? frame_.slot(step.plan->from) : value_of(*step.plan->value);
 }
 
 void BoundFrame::make(const Step& step) {
@@ -178,6 +152,7 @@ int32_t BoundFrame::leave(const Step& step) {
 
 void BoundFrame::clear() {
   for (c10::IValue& holder : holders_) holder = c10::IValue();
+  tensors_.clear();
 }
 
 // Values ----------------------------------------------------------------------------------------------------------------------
@@ -192,7 +167,7 @@ c10::IValue BoundFrame::value_of(const TraceValue& value) {
     case TraceValue::Kind::kKnown:
       return value.known;
     case TraceValue::Kind::kTensor:
-      return view_of(value.view);
+      return tensor_of(value);
     case TraceValue::Kind::kContainer:
       return container(value);
     case TraceValue::Kind::kOpaque:
@@ -214,20 +189,37 @@ c10::IValue BoundFrame::container(const TraceValue& value) {
   return c10::ivalue::Tuple::create(std::move(elements));
 }
 
-at::Tensor BoundFrame::view_of(const TensorView& view) {
-  const Buffer& buffer = plan_->buffers[view.buffer];
-  if (buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kHolder) {
-    const at::Tensor& base = (buffer.kind == Buffer::Kind::kInput ? frame_.slot(buffer.index) : holders_[buffer.index]).toTensor();
-    return make_view(base, view.meta.sizes, view.meta.strides,
-                     base.storage_offset() + view.offset / static_cast<int64_t>(base.itemsize()));
+const at::Tensor& BoundFrame::tensor_of(const TraceValue& value) {
+  const TensorView& view = value.view;
+  const at::Tensor& whole = base(view.buffer);
+  if (value.whole) return whole;
+  at::Tensor& made = tensors_[&value];
+  if (!made.defined()) {
+    made = make_view(whole, view.meta.sizes, view.meta.strides,
+                     whole.storage_offset() + view.offset / static_cast<int64_t>(whole.itemsize()));
   }
-  PlannedBuffer planned;
-  place(planned, view);
-  c10::IValue out;
-  c10::IValue* slots[] = {&out};
-  PlannedBuffer* buffers[] = {&planned};
-  Call(nullptr, 0, slots, buffers, nullptr).output(0, view.meta.sizes, view.meta.strides, view.meta.dtype);
-  return out.toTensor();
+  return made;
+}
+
+// The tensor whose memory a buffer is.
+const at::Tensor& BoundFrame::base(BufferId id) {
+  const Buffer& buffer = plan_->buffers[id];
+  if (buffer.kind == Buffer::Kind::kInput) return frame_.slot(buffer.index).toTensor();
+  if (buffer.kind == Buffer::Kind::kHolder) return holders_[buffer.index].toTensor();
+  // An output's is the arena's own, so that it need not be copied there.
+  PlannedBuffer* planned = buffer.kind == Buffer::Kind::kArena ? frame_.arena_buffer(buffer.index) : &base_places_[id];
+  if (base_made_[id] != run_) {
+    if (buffer.kind == Buffer::Kind::kWorkspace) {
+      if (planned->data != bases_[id]) planned->tensor = at::Tensor();
+      planned->data = bases_[id];
+      planned->capacity = buffer.bytes;
+    }
+    c10::IValue out;
+    c10::IValue* slots[] = {&out};
+    Call(nullptr, 0, slots, &planned, nullptr).output(0, buffer.meta.sizes, buffer.meta.strides, buffer.meta.dtype);
+    base_made_[id] = run_;
+  }
+  return planned->tensor;
 }
 
 }  // namespace stator

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "plan/signature_plan.h"
@@ -22,7 +23,6 @@ class BoundFrame {
     void** addresses;
     const SignatureStep* plan;
     std::vector<PlannedBuffer*> buffers;  // kCall: parallel to the instruction's operands
-    std::unique_ptr<PlannedBuffer> put;   // kPut of a tensor in planned memory
   };
 
   BoundFrame(std::shared_ptr<const SignaturePlan> plan, Frame& frame);
@@ -72,8 +72,8 @@ class BoundFrame {
   c10::IValue value_of(const TraceValue& value);
   c10::IValue home_of(const TraceValue& value);
   c10::IValue container(const TraceValue& value);
-  at::Tensor view_of(const TensorView& view);
-  void place(PlannedBuffer& planned, const TensorView& view) const;
+  const at::Tensor& tensor_of(const TraceValue& value);
+  const at::Tensor& base(BufferId buffer);
 
   std::shared_ptr<const SignaturePlan> plan_;
   Frame& frame_;
@@ -85,6 +85,11 @@ class BoundFrame {
   std::deque<PlannedBuffer> call_places_;               // of the workspace, for calls
   std::vector<std::pair<PlannedBuffer*, BufferId>> placed_;
   std::vector<c10::IValue> holders_;
+  // Tensors over planned memory, which all views of it in a run share, and what was made of them: one value is one tensor.
+  std::vector<PlannedBuffer> base_places_;  // by buffer; those in the arena have theirs there
+  std::vector<int64_t> base_made_;          // by buffer: the last run that needed it
+  std::unordered_map<const TraceValue*, at::Tensor> tensors_;
+  int64_t run_ = 0;
   int64_t workspace_generation_ = -1;
 };
 

@@ -60,8 +60,12 @@ class Fuser {
     TileExpression joined = *plan_.steps[earlier].tile;
     joined.join(*plan_.steps[later].tile);
     if (!joined.compile()) return false;
-    plan_.steps[down ? later : earlier].tile = std::move(joined);
-    plan_.steps[down ? later : earlier].pc = plan_.steps[later].pc;
+    SignatureStep& kept = plan_.steps[down ? later : earlier];
+    SignatureStep& gone = plan_.steps[down ? earlier : later];
+    kept.tile = std::move(joined);
+    kept.joined.insert(kept.joined.end(), gone.joined.begin(), gone.joined.end());
+    kept.joined.push_back(plan_.steps[earlier].pc);
+    kept.pc = plan_.steps[later].pc;
     plan_.steps.erase(plan_.steps.begin() + static_cast<ptrdiff_t>(down ? earlier : later));
     return true;
   }

@@ -75,6 +75,7 @@ struct SignatureStep {
   };
 
   int32_t pc = -1;  // of the dynamic plan: what it does, or does last
+  std::vector<int32_t> joined{};  // what else it does
   BoundKernel kernel = nullptr;
   std::shared_ptr<const void> specification{};
   bool can_fail = false;

@@ -92,6 +92,8 @@ bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
 struct Unwatched {
   void made(const Frame&, int32_t, const Instruction&) const {}
   void done(int32_t, const Instruction&, bool) const {}
+  // Done together with another one.
+  void joined(const std::vector<int32_t>&) const {}
 };
 
 // One reading of the clock an instruction: where one ends, the next begins.
@@ -102,6 +104,9 @@ class Watched : public Unwatched {
     const Ticks now = ticks();
     profile_.executed(pc, bound, last_, now - last_);
     last_ = now;
+  }
+  void joined(const std::vector<int32_t>& pcs) {
+    for (int32_t pc : pcs) profile_.executed(pc, true, last_, 0);
   }
 
  private:
@@ -118,15 +123,19 @@ class Counted : public Unwatched {
     watch_.done(pc, instruction, bound);
     memory_.executed(instruction);
   }
+  void joined(const std::vector<int32_t>& pcs) { watch_.joined(pcs); }
 
  private:
   RunMemory& memory_;
   Watch watch_;
 };
 
+// Besides, what is done is written down.
+template <class Watch>
 class Recorded : public Unwatched {
  public:
-  explicit Recorded(Recording& recording) : recording_(recording) {}
+  Recorded(Recording& recording, Watch watch) : recording_(recording), watch_(watch) {}
+  void done(int32_t pc, const Instruction& instruction, bool bound) { watch_.done(pc, instruction, bound); }
   void made(Frame& frame, int32_t pc, const Instruction& instruction) {
     if (recording_.steps.size() == Recording::kMostSteps) recording_.complete = false;
     if (!recording_.complete) return;
@@ -140,6 +149,7 @@ class Recorded : public Unwatched {
 
  private:
   Recording& recording_;
+  Watch watch_;
 };
 
 // What is no control flow.
@@ -288,6 +298,7 @@ int32_t run_steps(BoundFrame& bound, Frame& frame, State& state, Watch& watch) {
       }
       bound.drop_holders(step);
       watch.done(step.plan->pc, code[step.plan->pc], step.kind == Kind::kKernel);
+      watch.joined(step.plan->joined);
     }
   });
   return next;
@@ -310,7 +321,9 @@ void execute(Frame& frame, State& state, int32_t from) {
   with_watch(frame, [&](auto watch) { run_plan(frame, state, from, watch); });
 }
 
-void execute(Frame& frame, State& state, Recording& recording) { run_plan(frame, state, 0, Recorded(recording)); }
+void execute(Frame& frame, State& state, Recording& recording) {
+  with_watch(frame, [&](auto watch) { run_plan(frame, state, 0, Recorded(recording, watch)); });
+}
 
 void execute(BoundFrame& bound, Frame& frame, State& state) {
   int32_t from = 0;

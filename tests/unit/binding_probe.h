@@ -23,6 +23,11 @@ class BindingProbe : public Binding {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants.count(i) > 0)
                                                 : TensorView{});
+      lists_.emplace_back();
+      if (!arguments_[i].isTensorList()) continue;
+      for (const at::Tensor& tensor : arguments_[i].toTensorVector()) {
+        lists_[i].push_back(view_of(tensor, constants.count(i) > 0));
+      }
     }
   }
 
@@ -36,9 +41,13 @@ class BindingProbe : public Binding {
   }
 
   const Node& node() const override { return node_; }
-  const c10::IValue* known(size_t i) const override { return arguments_[i].isTensor() ? nullptr : &arguments_[i]; }
+  const c10::IValue* known(size_t i) const override {
+    return arguments_[i].isTensor() || arguments_[i].isTensorList() ? nullptr : &arguments_[i];
+  }
   const TensorView* tensor(size_t i) const override { return arguments_[i].isTensor() ? &views_[i] : nullptr; }
-  std::optional<std::vector<TensorView>> tensor_list(size_t) const override { return std::nullopt; }
+  std::optional<std::vector<TensorView>> tensor_list(size_t i) const override {
+    return arguments_[i].isTensorList() ? std::optional(lists_[i]) : std::nullopt;
+  }
   std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override {
     return std::nullopt;
   }
@@ -91,6 +100,7 @@ class BindingProbe : public Binding {
   Node node_;
   std::vector<c10::IValue> arguments_;
   std::vector<TensorView> views_;
+  std::vector<std::vector<TensorView>> lists_;
   std::deque<Buffer> buffers_;
   std::vector<TensorView> results_;
 };

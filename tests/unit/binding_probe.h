@@ -36,6 +36,10 @@ class BindingProbe : public Binding {
     const Binder binder = find_binder(node_);
     return binder && binder(*this);
   }
+  // The bound kernels once more, for measurements.
+  void run_again() const {
+    for (const Call& call : calls_) call.kernel(call.spec.get(), call.addresses.data());
+  }
   const at::Tensor& result(size_t i = 0) const {
     return buffers_.at(static_cast<size_t>(results_.at(i).buffer)).tensor;
   }
@@ -83,9 +87,15 @@ class BindingProbe : public Binding {
       }
     }
     EXPECT_TRUE(kernel(spec.get(), addresses.data()));
+    calls_.push_back({kernel, std::move(spec), std::move(addresses)});
   }
 
  private:
+  struct Call {
+    BoundKernel kernel;
+    std::shared_ptr<const void> spec;
+    std::vector<void*> addresses;
+  };
   struct Buffer {
     at::Tensor tensor;
     bool constant;
@@ -102,6 +112,7 @@ class BindingProbe : public Binding {
   std::vector<TensorView> views_;
   std::vector<std::vector<TensorView>> lists_;
   std::deque<Buffer> buffers_;
+  std::vector<Call> calls_;
   std::vector<TensorView> results_;
 };
 

@@ -100,17 +100,31 @@ struct Before {
   int64_t cell_row;
 };
 
+// As many columns as a tile of one row has.
+constexpr int64_t kStrip = 4 * kPanel;
+
+// What the state before gives to the gates, by strips of columns.
 template <class Cell>
-void step(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected, float* out) {
-  const int64_t width = Cell::kGates * spec.hidden;
-  multiply<Last::kPartOfPanel>({spec.batch, width, spec.hidden, before.hidden, before.hidden_row, 1, layer.weights,
-                                kPanel, kPanel * spec.hidden, layer.gates, width,
-                                Cell::kAddsProjected ? projected : layer.bias,
-                                Cell::kAddsProjected ? spec.projected_row : 0, false});
+void multiply_state(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected,
+                    bool from_last) {
+  const int64_t width = Cell::kGates * spec.hidden, strips = quotient_up(width, kStrip);
+  const float* add = Cell::kAddsProjected ? projected : layer.bias;
+  for (int64_t i = 0; i < strips; ++i) {
+    const int64_t column = (from_last ? strips - 1 - i : i) * kStrip;
+    multiply<Last::kPartOfPanel>({spec.batch, least(kStrip, width - column), spec.hidden, before.hidden,
+                                  before.hidden_row, 1, layer.weights + column * spec.hidden, kPanel,
+                                  kPanel * spec.hidden, layer.gates + column, width, add ? add + column : nullptr,
+                                  Cell::kAddsProjected ? spec.projected_row : 0, false});
+  }
+}
+
+template <class Cell>
+void finish_step(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected,
+                 float* out) {
   for (int64_t b = 0; b < spec.batch; ++b) {
     Row row{};
     row.projected = projected + b * spec.projected_row;
-    row.gates = layer.gates + b * width;
+    row.gates = layer.gates + b * Cell::kGates * spec.hidden;
     row.hidden_before = before.hidden + b * before.hidden_row;
     row.out = out + b * spec.out_row;
     row.hidden = spec.hidden;
@@ -129,8 +143,11 @@ bool run_layer(const void* specification, void* const* addresses) {
   Before before{layer.hidden_before, spec.hidden_before_row, layer.cell_before, spec.cell_before_row};
   for (int64_t i = 0; i < spec.steps; ++i) {
     const int64_t t = spec.backward ? spec.steps - 1 - i : i;
+    const float* projected = layer.projected + t * spec.projected_step;
     float* out = layer.out + t * spec.out_step;
-    step<Cell>(spec, layer, before, layer.projected + t * spec.projected_step, out);
+    // To and fro: the weights that the last step used last are still in the second level cache.
+    multiply_state<Cell>(spec, layer, before, projected, i % 2 != 0);
+    finish_step<Cell>(spec, layer, before, projected, out);
     before = {out, spec.out_row, layer.last_cell, spec.hidden};
   }
   if (spec.writes_last_hidden) {

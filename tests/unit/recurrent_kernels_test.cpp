@@ -21,7 +21,10 @@ struct Case {
   bool has_biases = true, bidirectional = false, batch_first = false;
 };
 
-at::Tensor weight(at::IntArrayRef sizes) { return at::randn(sizes) / std::sqrt(static_cast<double>(sizes.back())); }
+// About as large as LibTorch makes them: with larger ones a state, and what rounding does to it, could grow from step to step.
+at::Tensor weight(at::IntArrayRef sizes) {
+  return at::randn(sizes) * (0.5 / std::sqrt(static_cast<double>(sizes.back())));
+}
 
 c10::List<at::Tensor> parameters(const Case& c, bool cell = false) {
   const int64_t directions = c.bidirectional ? 2 : 1, gates = c.gates * c.hidden;
@@ -134,8 +137,9 @@ TEST(RecurrentBinders, what_is_no_number_is_libtorchs) {
     Arguments arguments = network({name, gates, 4, 9, 10, 12});
     at::Tensor input = arguments[0].toTensor();
     input[1][0][0] = nan;
-    input[2][1].fill_(1e4);
-    input[2][2].fill_(-1e4);
+    // In the last step, and no sums of large numbers: what rounding leaves of them is not the operator's.
+    input[3][1][2] = 1e4;
+    input[3][2][2] = -1e4;
     input[3][3][3] = inf;
     input[0][4].fill_(1e-30);
     expect_libtorchs("aten::" + name + ".input", arguments);

@@ -11,6 +11,7 @@ extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const AttentionKernels attention_kernels;
+extern const RecurrentKernels recurrent_kernels;
 }  // namespace DEFAULT
 #ifdef STATOR_HAVE_AVX2_KERNELS
 namespace AVX2 {
@@ -20,6 +21,7 @@ extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const AttentionKernels attention_kernels;
+extern const RecurrentKernels recurrent_kernels;
 }  // namespace AVX2
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
@@ -30,6 +32,7 @@ extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
 extern const MatmulKernels matmul_kernels;
 extern const AttentionKernels attention_kernels;
+extern const RecurrentKernels recurrent_kernels;
 }  // namespace AVX512
 #endif
 
@@ -37,14 +40,14 @@ namespace {
 
 constexpr KernelTable kTables[] = {
     {"DEFAULT", &DEFAULT::tile_kernels, &DEFAULT::reduction_kernels, &DEFAULT::row_kernels, &DEFAULT::gather_kernels,
-     &DEFAULT::matmul_kernels, &DEFAULT::attention_kernels},
+     &DEFAULT::matmul_kernels, &DEFAULT::attention_kernels, &DEFAULT::recurrent_kernels},
 #ifdef STATOR_HAVE_AVX2_KERNELS
     {"AVX2", &AVX2::tile_kernels, &AVX2::reduction_kernels, &AVX2::row_kernels, &AVX2::gather_kernels,
-     &AVX2::matmul_kernels, &AVX2::attention_kernels},
+     &AVX2::matmul_kernels, &AVX2::attention_kernels, &AVX2::recurrent_kernels},
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
     {"AVX512", &AVX512::tile_kernels, &AVX512::reduction_kernels, &AVX512::row_kernels, &AVX512::gather_kernels,
-     &AVX512::matmul_kernels, &AVX512::attention_kernels},
+     &AVX512::matmul_kernels, &AVX512::attention_kernels, &AVX512::recurrent_kernels},
 #endif
 };
 

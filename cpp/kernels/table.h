@@ -7,6 +7,7 @@
 #include "kernels/attention.h"
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
+#include "kernels/recurrent.h"
 #include "kernels/reductions.h"
 #include "kernels/rows.h"
 #include "kernels/tile.h"
@@ -21,6 +22,7 @@ struct KernelTable {
   const GatherKernels* gather;
   const MatmulKernels* matmul;
   const AttentionKernels* attention;
+  const RecurrentKernels* recurrent;
 };
 
 }  // namespace stator

@@ -1,16 +1,14 @@
 // Matrix products of float32 as bound kernels. Constant right factors are packed once in a module.
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 
-#include <string>
-
 #include "kernels/dispatch.h"
 #include "ops/short_loops.h"
 #include "plan/binding.h"
+#include "plan/panels.h"
 
 namespace stator {
 namespace {
@@ -177,23 +175,10 @@ std::optional<MatmulSpec> spec_of(Product& product) {
   return spec;
 }
 
-// The form's name has all that the panels depend on, beside the weight.
-std::string form_of(const MatmulSpec& spec) {
-  std::string form = "panels of " + std::to_string(kernels().matmul->panel);
-  for (int64_t number : {spec.depth, spec.columns, spec.b_step, spec.b_column})
-    form += " " + std::to_string(number);
-  return form;
-}
-
 std::optional<TensorView> packed_weight(Binding& binding, const MatmulSpec& spec, const TensorView& view) {
   const at::Tensor* weight = binding.constant(view);
   if (!weight || spec.b_batch[0] != 0 || spec.b_batch[1] != 0) return std::nullopt;
-  return binding.packed(*weight, form_of(spec), [&] {
-    at::Tensor panels = at::empty({panel_floats(spec.columns, spec.depth, kernels().matmul->panel)}, at::kFloat);
-    void* addresses[] = {const_cast<void*>(weight->const_data_ptr()), panels.mutable_data_ptr()};
-    kernels().matmul->pack(&spec, addresses);
-    return panels;
-  });
+  return packed_panels(binding, *weight, spec);
 }
 
 // Dot products read both factors along the sum and need nothing packed: best for one row or one column.

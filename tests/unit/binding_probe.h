@@ -18,11 +18,16 @@ class BindingProbe : public Binding {
  public:
   // `constants`: arguments that never change.
   BindingProbe(std::string key, std::vector<c10::IValue> arguments, std::set<size_t> constants = {})
-      : op_{key, "", key, c10::FunctionSchema("probe", "", {}, {}), {}, {}}, arguments_(std::move(arguments)) {
+      : op_{key, "", key, c10::FunctionSchema("probe", "", {}, {}), {}, {}},
+        arguments_(std::move(arguments)),
+        constants_(std::move(constants)) {
     node_.op = &op_;
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants.count(i) > 0)
+      views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants_.count(i) > 0)
                                                 : TensorView{});
+      lists_.emplace_back();
+      if (!arguments_[i].isTensorList() || is_constant_list(i)) continue;
+      for (const at::Tensor& tensor : arguments_[i].toTensorVector()) lists_[i].push_back(view_of(tensor, false));
     }
   }
 
@@ -31,14 +36,24 @@ class BindingProbe : public Binding {
     const Binder binder = find_binder(node_);
     return binder && binder(*this);
   }
+  // The bound kernels once more, for measurements.
+  void run_again() const {
+    for (const Call& call : calls_) call.kernel(call.spec.get(), call.addresses.data());
+  }
   const at::Tensor& result(size_t i = 0) const {
     return buffers_.at(static_cast<size_t>(results_.at(i).buffer)).tensor;
   }
 
   const Node& node() const override { return node_; }
-  const c10::IValue* known(size_t i) const override { return arguments_[i].isTensor() ? nullptr : &arguments_[i]; }
+  // A constant list is one value, as in a frozen module.
+  const c10::IValue* known(size_t i) const override {
+    const bool lists_tensors = arguments_[i].isTensorList() && !is_constant_list(i);
+    return arguments_[i].isTensor() || lists_tensors ? nullptr : &arguments_[i];
+  }
   const TensorView* tensor(size_t i) const override { return arguments_[i].isTensor() ? &views_[i] : nullptr; }
-  std::optional<std::vector<TensorView>> tensor_list(size_t) const override { return std::nullopt; }
+  std::optional<std::vector<TensorView>> tensor_list(size_t i) const override {
+    return arguments_[i].isTensorList() && !is_constant_list(i) ? std::optional(lists_[i]) : std::nullopt;
+  }
   std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override {
     return std::nullopt;
   }
@@ -74,13 +89,21 @@ class BindingProbe : public Binding {
       }
     }
     EXPECT_TRUE(kernel(spec.get(), addresses.data()));
+    calls_.push_back({kernel, std::move(spec), std::move(addresses)});
   }
 
  private:
+  struct Call {
+    BoundKernel kernel;
+    std::shared_ptr<const void> spec;
+    std::vector<void*> addresses;
+  };
   struct Buffer {
     at::Tensor tensor;
     bool constant;
   };
+
+  bool is_constant_list(size_t i) const { return arguments_[i].isTensorList() && constants_.count(i) > 0; }
 
   TensorView view_of(const at::Tensor& tensor, bool constant) {
     buffers_.push_back({tensor, constant});
@@ -90,8 +113,11 @@ class BindingProbe : public Binding {
   Operator op_;
   Node node_;
   std::vector<c10::IValue> arguments_;
+  std::set<size_t> constants_;
   std::vector<TensorView> views_;
+  std::vector<std::vector<TensorView>> lists_;
   std::deque<Buffer> buffers_;
+  std::vector<Call> calls_;
   std::vector<TensorView> results_;
 };
 

@@ -1,6 +1,7 @@
 // Attention: attention.h says what it computes. Compiled once per CPU capability.
 #include "kernels/attention.h"
 
+#include "kernels/simd/exponential.h"
 #include "kernels/simd/matmul_tiles.h"
 
 namespace stator::CPU_CAPABILITY {
@@ -37,29 +38,6 @@ int64_t mask_row(const AttentionSpec& spec, const Head& head, int64_t query, flo
     for (int64_t i = 0; i < keys; ++i) scores[i] = mask[i * step] ? scores[i] : kNothing;
   }
   return keys;
-}
-
-// exp(x) for x <= 0 or NaN, to about one unit in the last place: 2^n exp(r) with Cephes' polynomial. 0 instead of what is denormal.
-STATOR_INLINE Lanes exp_of_negative(Lanes x) {
-  using Bits = int32_t __attribute__((vector_size(sizeof(Lanes))));
-  constexpr float kLeast = -87.3f,
-                  kRounding = 12582912.0f;  // added to a number, its last bits are the number's integer
-  const Lanes inside = x < kLeast ? all_lanes(kLeast) : x;
-  const Lanes shifted = fused(inside, all_lanes(1.44269504f), all_lanes(kRounding));
-  const Lanes n = shifted - kRounding;
-  const Lanes r = fused(n, all_lanes(2.12194440e-4f), fused(n, all_lanes(-0.693359375f), inside));
-  Lanes p = fused(all_lanes(1.9875691500e-4f), r, all_lanes(1.3981999507e-3f));
-  p = fused(p, r, all_lanes(8.3334519073e-3f));
-  p = fused(p, r, all_lanes(4.1665795894e-2f));
-  p = fused(p, r, all_lanes(1.6666665459e-1f));
-  p = fused(p, r, all_lanes(5.0000001201e-1f));
-  p = fused(p, r * r, r + 1.0f);
-  Bits bits;
-  __builtin_memcpy(&bits, &shifted, sizeof(bits));
-  bits = (bits << 23) + 0x3f800000;
-  Lanes power;
-  __builtin_memcpy(&power, &bits, sizeof(power));
-  return x < kLeast ? Lanes{} : p * power;
 }
 
 // exp(scores - largest), not divided by their sum, which is returned. Zeros behind `keys`. A NaN is the largest.

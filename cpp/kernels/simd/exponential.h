@@ -1,0 +1,50 @@
+// Exponential functions of vectors that stay in registers. Everything here is of one file and one capability.
+#pragma once
+
+#include "kernels/simd/lanes.h"
+
+namespace stator::CPU_CAPABILITY {
+namespace {
+
+// exp(x) for x <= 0 or NaN, to about one unit in the last place: 2^n exp(r) with Cephes' polynomial. 0 instead of what is denormal.
+STATOR_INLINE Lanes exp_of_negative(Lanes x) {
+  using Bits = int32_t __attribute__((vector_size(sizeof(Lanes))));
+  constexpr float kLeast = -87.3f,
+                  kRounding = 12582912.0f;  // added to a number, its last bits are the number's integer
+  const Lanes inside = x < kLeast ? all_lanes(kLeast) : x;
+  const Lanes shifted = fused(inside, all_lanes(1.44269504f), all_lanes(kRounding));
+  const Lanes n = shifted - kRounding;
+  const Lanes r = fused(n, all_lanes(2.12194440e-4f), fused(n, all_lanes(-0.693359375f), inside));
+  Lanes p = fused(all_lanes(1.9875691500e-4f), r, all_lanes(1.3981999507e-3f));
+  p = fused(p, r, all_lanes(8.3334519073e-3f));
+  p = fused(p, r, all_lanes(4.1665795894e-2f));
+  p = fused(p, r, all_lanes(1.6666665459e-1f));
+  p = fused(p, r, all_lanes(5.0000001201e-1f));
+  p = fused(p, r * r, r + 1.0f);
+  Bits bits;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits << 23) + 0x3f800000;
+  Lanes power;
+  __builtin_memcpy(&power, &bits, sizeof(power));
+  return x < kLeast ? Lanes{} : p * power;
+}
+
+// 1 / (1 + exp(-x))
+STATOR_INLINE Lanes sigmoid_of(Lanes x) {
+  const Lanes e = exp_of_negative(x > Lanes{} ? -x : x);
+  return (x < Lanes{} ? e : all_lanes(1.0f)) / (e + 1.0f);
+}
+
+// Near 0 Cephes' polynomial, where the other form would lose digits.
+STATOR_INLINE Lanes tanh_of(Lanes x) {
+  const Lanes size = x < Lanes{} ? -x : x, square = x * x;
+  Lanes p = fused(all_lanes(-5.70498872745e-3f), square, all_lanes(2.06390887954e-2f));
+  p = fused(p, square, all_lanes(-5.37397155531e-2f));
+  p = fused(p, square, all_lanes(1.33314422036e-1f));
+  p = fused(p, square, all_lanes(-3.33332819422e-1f));
+  const Lanes e = exp_of_negative(size * -2.0f), far = (1.0f - e) / (e + 1.0f);
+  return size < 0.625f ? fused(p * square, x, x) : x < Lanes{} ? -far : far;
+}
+
+}  // namespace
+}  // namespace stator::CPU_CAPABILITY

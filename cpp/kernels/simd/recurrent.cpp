@@ -1,0 +1,167 @@
+// Recurrent networks: recurrent.h says what each kernel takes. Compiled once per CPU capability.
+#include "kernels/recurrent.h"
+
+#include "kernels/simd/exponential.h"
+#include "kernels/simd/matmul_tiles.h"
+
+namespace stator::CPU_CAPABILITY {
+
+extern const RecurrentKernels recurrent_kernels;
+
+namespace {
+
+// One member of the batch at one step. `gates` has what the recurrent product gives.
+struct Row {
+  const float *projected, *gates;
+  const float *hidden_before, *cell_before;
+  float *out, *cell;
+  int64_t hidden;
+};
+
+// All of a vector's elements, where the last vector of a row has a Part.
+struct Whole {
+  STATOR_INLINE static Lanes load(const float* from) { return CPU_CAPABILITY::load(from); }
+  STATOR_INLINE static void store(Lanes value, float* to) { CPU_CAPABILITY::store(value, to); }
+};
+
+struct LstmCell {
+  static constexpr int64_t kGates = 4;
+  static constexpr bool kHasCell = true, kAddsProjected = true;
+
+  template <class Some>
+  STATOR_INLINE static void at(const Row& row, int64_t i, const Some& some) {
+    const float* gates = row.gates + i;
+    const Lanes in = sigmoid_of(some.load(gates)), forget = sigmoid_of(some.load(gates + row.hidden));
+    const Lanes candidate = tanh_of(some.load(gates + 2 * row.hidden));
+    const Lanes cell = fused(forget, some.load(row.cell_before + i), in * candidate);
+    some.store(cell, row.cell + i);
+    some.store(sigmoid_of(some.load(gates + 3 * row.hidden)) * tanh_of(cell), row.out + i);
+  }
+};
+
+struct GruCell {
+  static constexpr int64_t kGates = 3;
+  static constexpr bool kHasCell = false, kAddsProjected = false;
+
+  template <class Some>
+  STATOR_INLINE static void at(const Row& row, int64_t i, const Some& some) {
+    const auto projected = [&](int64_t gate) { return some.load(row.projected + gate * row.hidden + i); };
+    const auto recurrent = [&](int64_t gate) { return some.load(row.gates + gate * row.hidden + i); };
+    const Lanes reset = sigmoid_of(projected(0) + recurrent(0)), update = sigmoid_of(projected(1) + recurrent(1));
+    const Lanes fresh = tanh_of(fused(reset, recurrent(2), projected(2)));
+    some.store(fused(some.load(row.hidden_before + i) - fresh, update, fresh), row.out + i);
+  }
+};
+
+template <bool kRelu>
+struct PlainCell {
+  static constexpr int64_t kGates = 1;
+  static constexpr bool kHasCell = false, kAddsProjected = true;
+
+  template <class Some>
+  STATOR_INLINE static void at(const Row& row, int64_t i, const Some& some) {
+    const Lanes sum = some.load(row.gates + i);
+    some.store(kRelu ? relu_of(sum) : tanh_of(sum), row.out + i);
+  }
+};
+
+template <class Cell>
+void finish_row(const Row& row) {
+  int64_t i = 0;
+  for (; i + kWidth <= row.hidden; i += kWidth) Cell::at(row, i, Whole{});
+  if (i < row.hidden) Cell::at(row, i, Part(row.hidden - i));
+}
+
+struct Layer {
+  const float *projected, *weights, *hidden_before, *cell_before, *bias;
+  float *out, *gates, *last_cell, *last_hidden;
+};
+
+template <class Cell>
+Layer layer_of(const RecurrentSpec& spec, void* const* addresses) {
+  Layer layer{};
+  layer.projected = static_cast<const float*>(*addresses++);
+  layer.weights = static_cast<const float*>(*addresses++);
+  layer.hidden_before = static_cast<const float*>(*addresses++);
+  if (Cell::kHasCell) layer.cell_before = static_cast<const float*>(*addresses++);
+  if (spec.has_bias) layer.bias = static_cast<const float*>(*addresses++);
+  layer.out = static_cast<float*>(*addresses++);
+  layer.gates = static_cast<float*>(*addresses++);
+  if (Cell::kHasCell) layer.last_cell = static_cast<float*>(*addresses++);
+  if (spec.writes_last_hidden) layer.last_hidden = static_cast<float*>(*addresses++);
+  return layer;
+}
+
+// States before a step, and how far the rows of a batch are apart.
+struct Before {
+  const float* hidden;
+  int64_t hidden_row;
+  const float* cell;
+  int64_t cell_row;
+};
+
+// As many columns as a tile of one row has.
+constexpr int64_t kStrip = 4 * kPanel;
+
+// What the state before gives to the gates, by strips of columns.
+template <class Cell>
+void multiply_state(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected,
+                    bool from_last) {
+  const int64_t width = Cell::kGates * spec.hidden, strips = quotient_up(width, kStrip);
+  const float* add = Cell::kAddsProjected ? projected : layer.bias;
+  for (int64_t i = 0; i < strips; ++i) {
+    const int64_t column = (from_last ? strips - 1 - i : i) * kStrip;
+    multiply<Last::kPartOfPanel>({spec.batch, least(kStrip, width - column), spec.hidden, before.hidden,
+                                  before.hidden_row, 1, layer.weights + column * spec.hidden, kPanel,
+                                  kPanel * spec.hidden, layer.gates + column, width, add ? add + column : nullptr,
+                                  Cell::kAddsProjected ? spec.projected_row : 0, false});
+  }
+}
+
+template <class Cell>
+void finish_step(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected,
+                 float* out) {
+  for (int64_t b = 0; b < spec.batch; ++b) {
+    Row row{};
+    row.projected = projected + b * spec.projected_row;
+    row.gates = layer.gates + b * Cell::kGates * spec.hidden;
+    row.hidden_before = before.hidden + b * before.hidden_row;
+    row.out = out + b * spec.out_row;
+    row.hidden = spec.hidden;
+    if (Cell::kHasCell) {
+      row.cell_before = before.cell + b * before.cell_row;
+      row.cell = layer.last_cell + b * spec.hidden;
+    }
+    finish_row<Cell>(row);
+  }
+}
+
+template <class Cell>
+bool run_layer(const void* specification, void* const* addresses) {
+  const auto& spec = *static_cast<const RecurrentSpec*>(specification);
+  const Layer layer = layer_of<Cell>(spec, addresses);
+  Before before{layer.hidden_before, spec.hidden_before_row, layer.cell_before, spec.cell_before_row};
+  for (int64_t i = 0; i < spec.steps; ++i) {
+    const int64_t t = spec.backward ? spec.steps - 1 - i : i;
+    const float* projected = layer.projected + t * spec.projected_step;
+    float* out = layer.out + t * spec.out_step;
+    // To and fro: the weights that the last step used last are still in the second level cache.
+    multiply_state<Cell>(spec, layer, before, projected, i % 2 != 0);
+    finish_step<Cell>(spec, layer, before, projected, out);
+    before = {out, spec.out_row, layer.last_cell, spec.hidden};
+  }
+  if (spec.writes_last_hidden) {
+    for (int64_t b = 0; b < spec.batch; ++b) {
+      __builtin_memcpy(layer.last_hidden + b * spec.hidden, before.hidden + b * before.hidden_row,
+                       static_cast<size_t>(spec.hidden) * sizeof(float));
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const RecurrentKernels recurrent_kernels{run_layer<LstmCell>, run_layer<GruCell>, run_layer<PlainCell<false>>,
+                                         run_layer<PlainCell<true>>};
+
+}  // namespace stator::CPU_CAPABILITY

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,7 +83,7 @@ def measured(language: str, measure: Callable[[argparse.Namespace], Entries], ar
     return [{"language": language, **entry} for entry in entries]
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -100,7 +99,6 @@ def main() -> int:
         entries += measured(language, measure, arguments)
     results = json.loads(arguments.results.read_text()) if arguments.results.exists() else {"rows": [], "peers": {}}
     arguments.results.write_text(json.dumps(results | {"languages": entries}, indent=1) + "\n")
-    return 1 if any("failed" in entry for entry in entries) else 0
 
 
-sys.exit(main())
+main()

@@ -95,8 +95,8 @@ def main() -> int:
 
     arguments.outdir.mkdir(parents=True, exist_ok=True)
     names = [name for name in BENCH_MODELS if arguments.only in name]
-    for name in names:
-        for suffix in formats(CORES):
+    for suffix in formats(CORES):  # the quick ones first
+        for name in names:
             write_in_child(name, suffix, arguments.outdir, arguments.archives)
     known = arguments.outdir / "models.json"
     described = (json.loads(known.read_text()) if known.exists() else {}) | describe(names, list(formats(CORES)), arguments.outdir)

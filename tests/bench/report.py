@@ -5,6 +5,7 @@
 
 Prints the tables. --readme puts those for a reader between the lines `<!-- bench -->` and `<!-- /bench -->` of a Markdown file; --chart
 writes an SVG picture (default: chart.svg beside RESULTS).
+Ends with 1 if a result of Stator's was wrong.
 """
 
 import argparse
@@ -137,6 +138,16 @@ def languages_table(results: dict[str, Any]) -> str:
     return table(header, rows) if rows else ""
 
 
+def wrong_results(results: dict[str, Any]) -> list[str]:
+    """Where Stator does not give what eager PyTorch does."""
+    return [
+        f"{row['title']}, {row['threads']} thread(s), {PEERS[peer].title}: not within tolerance of eager PyTorch: {result['errors']}"
+        for row in results["rows"]
+        for peer, result in row["peers"].items()
+        if PEERS[peer].ours and not exact(result)
+    ]
+
+
 def rows_of(results: dict[str, Any], threads: int) -> list[Row]:
     return [row for row in results["rows"] if row["threads"] == threads]
 
@@ -170,7 +181,7 @@ def put_between_markers(file: Path, text: str) -> None:
     file.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END, 1)[1]}")
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
     parser.add_argument("--readme", type=Path)
@@ -186,6 +197,9 @@ def main() -> None:
     print(f"\nchart: {picture}")
     if arguments.readme:
         put_between_markers(arguments.readme, summary(results))
+    wrong = wrong_results(results)
+    print("\n".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
 
 
-main()
+sys.exit(main())

@@ -10,6 +10,7 @@ class PeerInfo(NamedTuple):
     suffix_all: str = ""
     program: str = "python"  # or a program of the build
     ours: bool = False
+    variant_of: str = ""  # tables show the faster of a peer and its variants
 
     def needs(self, threads: int) -> str:
         return self.suffix if threads == 1 else self.suffix_all or self.suffix
@@ -55,9 +56,15 @@ PEERS = {
         program="stator_bench",
     ),
     "onnxruntime": PeerInfo(
-        "ONNX Runtime", "all graph optimisations, sequential, inputs and outputs bound (I/O binding), from Python", "onnx"
+        "ONNX Runtime",
+        "all graph optimisations, sequential, inputs and outputs bound (I/O binding), from Python; the faster of both exporters' files",
+        "onnx",
     ),
-    "openvino": PeerInfo("OpenVINO", "latency hint, one stream, float32, tensors shared, from Python", "onnx"),
+    "onnxruntime_ts": PeerInfo("ONNX Runtime", "the older exporter's file", "ts.onnx", variant_of="onnxruntime"),
+    "openvino": PeerInfo(
+        "OpenVINO", "latency hint, one stream, float32, tensors shared, from Python; the faster of both exporters' files", "onnx"
+    ),
+    "openvino_ts": PeerInfo("OpenVINO", "the older exporter's file", "ts.onnx", variant_of="openvino"),
     "torch_compile": PeerInfo(
         "torch.compile",
         "weights frozen, `max_autotune`, C++ wrapper, static shapes, inference mode, compiled code cached, from Python",

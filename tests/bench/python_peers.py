@@ -15,6 +15,8 @@ Tensors = list[torch.Tensor]
 class OnnxRuntime:
     """All graph optimisations, sequential execution, inputs and outputs bound to memory (I/O binding)."""
 
+    suffix = "onnx"
+
     def __init__(self, stem: Path, threads: int, inputs: tuple, results: Tensors) -> None:
         import onnxruntime
 
@@ -23,7 +25,7 @@ class OnnxRuntime:
         options.inter_op_num_threads = 1
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        self.session = onnxruntime.InferenceSession(f"{stem}.onnx", options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(f"{stem}.{self.suffix}", options, providers=["CPUExecutionProvider"])
         self.binding = self.session.io_binding()
         self.results = [onnxruntime.OrtValue.ortvalue_from_numpy(np.empty_like(result.numpy())) for result in results]
         self.inputs = [onnxruntime.OrtValue.ortvalue_from_numpy(tensor.numpy()) for tensor in tensors(inputs)]
@@ -41,6 +43,8 @@ class OnnxRuntime:
 class OpenVino:
     """Latency hint, float32, the request's tensors are the caller's memory."""
 
+    suffix = "onnx"
+
     def __init__(self, stem: Path, threads: int, inputs: tuple, _results: Tensors) -> None:
         import openvino
 
@@ -50,7 +54,7 @@ class OpenVino:
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
         }
-        self.model = openvino.Core().compile_model(f"{stem}.onnx", "CPU", settings)
+        self.model = openvino.Core().compile_model(f"{stem}.{self.suffix}", "CPU", settings)
         self.request = self.model.create_infer_request()
         self.inputs = [np.ascontiguousarray(tensor.numpy()) for tensor in tensors(inputs)]
         for index, array in enumerate(self.inputs):
@@ -61,6 +65,14 @@ class OpenVino:
 
     def outputs(self) -> Tensors:
         return [torch.from_numpy(self.request.get_output_tensor(i).data.copy()) for i in range(len(self.model.outputs))]
+
+
+class OnnxRuntimeOlderExport(OnnxRuntime):
+    suffix = "ts.onnx"
+
+
+class OpenVinoOlderExport(OpenVino):
+    suffix = "ts.onnx"
 
 
 class TorchCompile:
@@ -127,7 +139,9 @@ def import_executorch() -> None:
 # The class, and what a process does once for any model.
 PYTHON_PEERS: dict[str, tuple[type, Callable[[], None]]] = {
     "onnxruntime": (OnnxRuntime, import_onnxruntime),
+    "onnxruntime_ts": (OnnxRuntimeOlderExport, import_onnxruntime),
     "openvino": (OpenVino, import_openvino),
+    "openvino_ts": (OpenVinoOlderExport, import_openvino),
     "torch_compile": (TorchCompile, import_inductor),
     "executorch": (ExecuTorch, import_executorch),
 }

@@ -91,8 +91,8 @@ def main() -> int:
         try:
             peer, report = open_peer(name, stem, threads)
         except Exception as error:
-            first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-            peer, report = None, {"peer": name, "failed": f"{type(error).__name__}: {first}"[:300]}
+            message = " ".join(str(error).split())
+            peer, report = None, {"peer": name, "failed": f"{type(error).__name__}: {message}"[:400]}
         print(json.dumps(report), file=answers, flush=True)
         gc.collect()
         gc.freeze()

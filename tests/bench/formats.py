@@ -27,12 +27,26 @@ def write_torchscript(name: str, path: Path, archives: Path) -> None:
 
 
 def write_data(name: str, path: Path, _archives: Path) -> None:
-    """(inputs, what the first call gives, what the one after WARM_CALL others gives, [(other inputs, what they give)])."""
-    eager = network(name)
+    """(inputs, what the first call gives, what the one after WARM_CALL others gives, how far eager is off, [(other inputs, what they give,
+    how far eager is off)])."""
+    eager, model = network(name), BENCH_MODELS[name]
+    precise = None if isinstance(eager, torch.jit.ScriptModule) else network(name).double()
     args = inputs(name)
     calls = [tensors_of(eager(*args)) for _ in range(WARM_CALL + 1)]
-    others = [] if BENCH_MODELS[name].stateful else [(other, tensors_of(eager(*other))) for other in other_inputs(name)]
-    torch.save((args, calls[0], calls[-1], others), path)
+    others = []
+    for other in [] if model.stateful else other_inputs(name):
+        given = tensors_of(eager(*other))
+        others.append((other, given, rounding_of(given, precise, other)))
+    torch.save((args, calls[0], calls[-1], rounding_of(calls[0], precise, args), others), path)
+
+
+def rounding_of(results: list[torch.Tensor], precise: nn.Module | None, args: Args) -> list[float]:
+    """How far each of eager's results is from the same network's in double precision, at most; 0 if there is no such network."""
+    if precise is None:
+        return [0.0] * len(results)
+    wide = [arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg for arg in args]
+    exact = tensors_of(precise(*wide))
+    return [(a.double() - b).abs().max().item() for a, b in zip(results, exact, strict=True)]
 
 
 def module_of_python(name: str) -> nn.Module:

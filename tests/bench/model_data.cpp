@@ -33,7 +33,7 @@ Tolerance tolerance(at::ScalarType dtype) {
   }
 }
 
-double error_of(const at::Tensor& got, const at::Tensor& wanted) {
+double error_of(const at::Tensor& got, const at::Tensor& wanted, double rounding) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (got.sizes() != wanted.sizes() || got.scalar_type() != wanted.scalar_type()) return kInfinity;
   if (got.numel() == 0) return 0;
@@ -41,7 +41,7 @@ double error_of(const at::Tensor& got, const at::Tensor& wanted) {
   if (relative == 0) return got.equal(wanted) ? 0 : kInfinity;
   const at::Tensor a = got.to(at::kDouble), b = wanted.to(at::kDouble);
   const at::Tensor same = (a == b).logical_or(a.isnan().logical_and(b.isnan()));
-  const at::Tensor error = at::where(same, 0.0, (a - b).abs() / (b.abs() * relative + absolute));
+  const at::Tensor error = at::where(same, 0.0, (a - b).abs() / (b.abs() * relative + (absolute + rounding)));
   const double largest = error.max().item<double>();
   return largest == largest ? largest : kInfinity;
 }
@@ -52,6 +52,12 @@ std::vector<at::Tensor> read_tensors(const c10::IValue& list) {
   return tensors;
 }
 
+Expected read_expected(const c10::IValue& tensors, const c10::IValue& rounding) {
+  Expected expected{read_tensors(tensors), {}};
+  for (const c10::IValue& item : rounding.toListRef()) expected.rounding.push_back(item.toDouble());
+  return expected;
+}
+
 }  // namespace
 
 ModelData read_model_data(const std::string& path) {
@@ -60,18 +66,22 @@ ModelData read_model_data(const std::string& path) {
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   const c10::IValue saved = torch::jit::pickle_load(bytes);
   const auto& parts = saved.toTupleRef().elements();
-  ModelData data{parts.at(0).toTupleRef().elements().vec(), read_tensors(parts.at(1)), read_tensors(parts.at(2)), {}};
-  for (const c10::IValue& other : parts.at(3).toListRef()) {
-    const auto& pair = other.toTupleRef().elements();
-    data.others.push_back({pair.at(0).toTupleRef().elements().vec(), read_tensors(pair.at(1))});
+  ModelData data{parts.at(0).toTupleRef().elements().vec(),
+                 read_expected(parts.at(1), parts.at(3)),
+                 read_expected(parts.at(2), parts.at(3)),
+                 {}};
+  for (const c10::IValue& other : parts.at(4).toListRef()) {
+    const auto& sample = other.toTupleRef().elements();
+    data.others.push_back({sample.at(0).toTupleRef().elements().vec(), read_expected(sample.at(1), sample.at(2))});
   }
   return data;
 }
 
-double largest_error(const std::vector<at::Tensor>& got, const std::vector<at::Tensor>& wanted) {
-  if (got.size() != wanted.size()) return std::numeric_limits<double>::infinity();
+double largest_error(const std::vector<at::Tensor>& got, const Expected& wanted) {
+  if (got.size() != wanted.tensors.size()) return std::numeric_limits<double>::infinity();
   double largest = 0;
-  for (size_t i = 0; i < got.size(); ++i) largest = std::max(largest, error_of(got[i], wanted[i]));
+  for (size_t i = 0; i < got.size(); ++i)
+    largest = std::max(largest, error_of(got[i], wanted.tensors[i], wanted.rounding.at(i)));
   return largest;
 }
 

@@ -22,7 +22,7 @@ WARM_CALL = 20
 TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5), torch.float64: (1e-7, 1e-7)}
 
 
-def error_of(got: torch.Tensor, wanted: torch.Tensor) -> float:
+def error_of(got: torch.Tensor, wanted: torch.Tensor, rounding: float) -> float:
     """As largest_error of model_data.h."""
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
         return float("inf")
@@ -31,12 +31,12 @@ def error_of(got: torch.Tensor, wanted: torch.Tensor) -> float:
     relative, absolute = TOLERANCES[wanted.dtype]
     a, b = got.double(), wanted.double()
     same = (a == b) | (a.isnan() & b.isnan())
-    error = torch.where(same, 0.0, (a - b).abs() / (b.abs() * relative + absolute)).max().item() if wanted.numel() else 0.0
+    error = torch.where(same, 0.0, (a - b).abs() / (b.abs() * relative + absolute + rounding)).max().item() if wanted.numel() else 0.0
     return error if error == error else float("inf")
 
 
-def largest_error(got: list[torch.Tensor], wanted: list[torch.Tensor]) -> float:
-    return max(map(error_of, got, wanted), default=0.0) if len(got) == len(wanted) else float("inf")
+def largest_error(got: list[torch.Tensor], wanted: list[torch.Tensor], rounding: list[float]) -> float:
+    return max(map(error_of, got, wanted, rounding), default=0.0) if len(got) == len(wanted) else float("inf")
 
 
 def memory_of_process(name: str) -> int:
@@ -49,7 +49,7 @@ def microseconds_since(start: int) -> float:
 
 
 def open_peer(name: str, stem: Path, threads: int) -> tuple:
-    inputs, cold, warm, _others = torch.load(f"{stem}.data")
+    inputs, cold, warm, rounding, _others = torch.load(f"{stem}.data")
     make, prepare = PYTHON_PEERS[name]
     prepare()
     torch.ones(64, 64).mm(torch.ones(64, 64))
@@ -61,10 +61,10 @@ def open_peer(name: str, stem: Path, threads: int) -> tuple:
     start = time.perf_counter_ns()
     peer.run()
     report["first_us"] = microseconds_since(start)
-    errors = {"cold": largest_error(peer.outputs(), cold)}
+    errors = {"cold": largest_error(peer.outputs(), cold, rounding)}
     for _ in range(WARM_CALL):
         peer.run()
-    errors["warm"] = largest_error(peer.outputs(), warm)
+    errors["warm"] = largest_error(peer.outputs(), warm, rounding)
     report["peak_kb"] = memory_of_process("VmHWM") - before
     return peer, report | {"errors": errors}
 

@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 BUILD := build
 PYTHON := .venv/bin/python
+PEERS_PYTHON := .deps/peers/bin/python
 JOBS ?= $(shell nproc)
 ENV := tools/setup/env.sh
 VENV_STAMP := .venv/.stamps
@@ -21,7 +22,7 @@ PYTHON_DIR := bindings/python
 MVN = mvn -B -f $(JAVA_DIR) $(if $(wildcard $(HOME)/.m2/repository/net/java/dev/jna),$(shell test -n "$$(find $(DEPS_STAMP)/$(1) -newer $(JAVA_DIR)/pom.xml 2>/dev/null)" && echo -o))
 
 HEADERS := $(wildcard capi/include/stator/*.h)
-JAVA_SOURCES = $(shell find $(JAVA_DIR) -name pom.xml -o -path '*/src/main/*' -type f 2>/dev/null)
+JAVA_SOURCES = $(shell find $(JAVA_DIR) -path $(JAVA_DIR)/bench -prune -o -name pom.xml -print -o -path '*/src/main/*' -type f -print 2>/dev/null)
 PYTHON_SOURCES = $(shell find $(PYTHON_DIR) -name '*.toml' -o -name 'setup.*' -o -name '*build*.py' -o -name '*.h' 2>/dev/null | grep -v '/build/')
 
 .PHONY: help
@@ -47,6 +48,10 @@ $(VENV_STAMP)/build $(VENV_STAMP)/test $(VENV_STAMP)/lint: $(VENV_STAMP)/%: requ
 
 $(VENV_STAMP)/demo: examples/vad/requirements.txt
 	tools/setup/venv.sh demo
+
+# Once torch is there: the peers' environment sees .venv's packages.
+$(DEPS_STAMP)/peers: requirements/bench.txt requirements/bench_executorch.txt tools/setup/peers.sh $(VENV_STAMP)/test
+	tools/setup/peers.sh
 
 $(DEPS_STAMP)/go: $(wildcard $(GO_DIR)/go.mod $(GO_DIR)/go.sum)
 	cd $(GO_DIR) && GOTOOLCHAIN=local go mod download
@@ -93,7 +98,7 @@ $(BUILD)/real_models/.made: $(VENV_STAMP)/test $(filter-out %/test_real_models.p
 
 # Run ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo test test-c test-python test-go test-java test-examples bench
+.PHONY: demo test test-c test-python test-go test-java test-examples bench bench-models bench-report java-bench
 demo: build programs $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
 	$(ENV) examples/vad/run.sh
 
@@ -122,10 +127,22 @@ test-java: programs java models ## Only the tests of the Java binding
 test-examples: programs java go python models ## Only the example programs, in every language
 	$(ENV) examples/check.sh
 
-bench: programs models real-models ## Benchmarks, with LibTorch beside them
-	@ls $(BUILD)/bin/stator_bench_* > /dev/null
-	@for program in $(BUILD)/bin/stator_bench_*; do \
-	  mkdir -p $(BUILD)/bench; echo "== $${program##*/}"; $(ENV) $$program $(BUILD)/models $(BUILD)/real_models $(BUILD)/bench/results.json; done
+# BENCH: options of tests/bench/bench.py, as in make bench BENCH="--only mlp --threads one".
+bench: programs go python java-bench models bench-models ## Time Stator beside its peers: build/bench/results.json, a table and a chart
+	$(ENV) $(PEERS_PYTHON) tests/bench/bench.py $(BUILD)/bin $(BUILD)/bench/models $(BUILD)/bench/results.json $(BENCH)
+	$(ENV) $(PEERS_PYTHON) tests/bench/languages.py $(BUILD)/bench/results.json
+	$(PEERS_PYTHON) tests/bench/report.py $(BUILD)/bench/results.json
+
+java-bench: $(JAVA_DIR)/bench/target/.built
+$(JAVA_DIR)/bench/target/.built: $(JAVA_SOURCES) $(shell find $(JAVA_DIR)/bench -name '*.java' -o -name pom.xml) | native
+	$(ENV) mvn -B -q -f $(JAVA_DIR)/bench package
+	touch $@
+
+bench-models: $(DEPS_STAMP)/peers real-models
+	$(ENV) $(PEERS_PYTHON) tests/bench/models.py $(BUILD)/bench/models $(BUILD)/real_models
+
+bench-report: ## Put the last benchmark's table and chart into the README
+	$(PEERS_PYTHON) tests/bench/report.py $(BUILD)/bench/results.json --readme README.md --chart tests/bench/chart.svg
 
 .PHONY: sweep
 sweep: native python $(VENV_STAMP)/test ## Every operator of LibTorch's operator database beside the interpreter; minutes
@@ -178,7 +195,7 @@ lint: native $(VENV_STAMP)/lint ## Check format, then clang-tidy, go vet and ruf
 	tools/setup/tidy.sh $(BUILD)
 
 clean: ## Remove what was built
-	rm -rf $(BUILD) $(JAVA_DIR)/target $(VENV_STAMP)/stator
+	rm -rf $(BUILD) $(JAVA_DIR)/target $(JAVA_DIR)/bench/target $(VENV_STAMP)/stator
 
 distclean: clean ## Remove what was installed as well
 	rm -rf .venv .deps

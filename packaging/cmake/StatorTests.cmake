@@ -230,15 +230,21 @@ if(NOT STATOR_SANITIZE AND EXISTS "${PROJECT_SOURCE_DIR}/examples/vad/reference.
   target_link_libraries(vad_reference PRIVATE stator_flags LibTorch::torch_cpu LibTorch::c10 Threads::Threads)
 endif()
 
-# Benchmarks: tests/bench/<name>.cpp, through the C ABI, with LibTorch itself beside it as the peer. ----------------
+# The benchmark, run by tests/bench/bench.py: Stator through the C ABI and the peers of LibTorch; and its core without the C ABI. ------
 
 if(TARGET stator AND NOT STATOR_SANITIZE)
-  file(GLOB benches CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/bench/*.cpp")
-  foreach(file IN LISTS benches)
-    get_filename_component(name "${file}" NAME_WE)
-    add_executable(stator_bench_${name} "${file}")
-    target_include_directories(stator_bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-    target_link_libraries(stator_bench_${name} PRIVATE
-      stator_flags stator LibTorch::torch_cpu LibTorch::c10 benchmark::library nlohmann_json::headers Threads::Threads)
+  file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/bench/*.cpp")
+  set(bench_core "${PROJECT_SOURCE_DIR}/tests/bench/core.cpp")
+  set(bench_common "${PROJECT_SOURCE_DIR}/tests/bench/bench.cpp" "${PROJECT_SOURCE_DIR}/tests/bench/model_data.cpp"
+                   "${PROJECT_SOURCE_DIR}/tests/bench/peer.cpp")
+  list(REMOVE_ITEM bench_sources "${bench_core}")
+  add_executable(stator_bench ${bench_sources})
+  add_executable(stator_bench_core ${bench_common} "${bench_core}")
+  target_link_libraries(stator_bench PRIVATE
+    stator_flags stator LibTorch::torch_cpu LibTorch::c10 nlohmann_json::headers Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(stator_bench_core PRIVATE
+    stator_flags $<LINK_LIBRARY:WHOLE_ARCHIVE,stator_cpp> nlohmann_json::headers)
+  foreach(program stator_bench stator_bench_core)
+    target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   endforeach()
 endif()

@@ -29,8 +29,26 @@ func BenchmarkRun(b *testing.B) {
 
 // What Go adds to a run in C, beside an empty call of the same signature. The aim: over-C at most 1.5 times empty and 10 ns.
 func BenchmarkRunOverC(b *testing.B) {
-	s, _ := openAddMul(b)
-	rt, method, arena := stator.Raw(s.rt, s.forward, s.arena)
+	b.Run("add_mul", func(b *testing.B) {
+		s, _ := openAddMul(b)
+		reportOverC(b, s.rt, s.forward, s.arena)
+	})
+	b.Run("deep_and_wide", func(b *testing.B) {
+		s := open(b, "deep_and_wide.pt")
+		for i, shape := range [][]int64{{1, 1, 32}, {1, 1, 32}, {1, 50}} {
+			elements := int64(1)
+			for _, size := range shape {
+				elements *= size
+			}
+			ok(b, stator.Bind(s.rt, s.forward, i, make([]float32, elements), shape...))
+		}
+		reportOverC(b, s.rt, s.forward, s.arena)
+	})
+}
+
+// The three take turns, so that a machine that drifts is the same for all.
+func reportOverC(b *testing.B, runtime *stator.Runtime, forward *stator.Method, results *stator.Arena) {
+	rt, method, arena := stator.Raw(runtime, forward, results)
 	const runs, rounds = 20000, 15
 	perRun := func(call func()) float64 {
 		start := time.Now()
@@ -43,13 +61,14 @@ func BenchmarkRunOverC(b *testing.B) {
 	for range rounds {
 		empty = append(empty, perRun(func() { ctest.Empty(rt, method, arena) }))
 		inC = append(inC, ctest.RunLoop(rt, method, arena, runs))
-		inGo = append(inGo, perRun(func() { _ = s.rt.Run(s.forward, s.arena) }))
+		inGo = append(inGo, perRun(func() { _ = runtime.Run(forward, results) }))
 	}
 	for b.Loop() {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(median(empty), "empty-ns")
 	b.ReportMetric(median(inC), "C-ns")
+	b.ReportMetric(median(inGo), "run-ns")
 	b.ReportMetric(median(inGo)-median(inC), "over-C-ns")
 }
 

@@ -107,8 +107,8 @@ enum class TileOpcode : uint8_t {
 
 struct TileOp {
   TileOpcode code;
-  TileType type;    // of the inputs
-  uint8_t out;      // registers
+  TileType type;  // of the inputs
+  uint8_t out;    // registers
   uint8_t inputs[3];
 };
 
@@ -152,8 +152,8 @@ struct TileKernels {
 
 // Which operators take scalars as they are: the first two inputs of those with two.
 constexpr bool takes_scalars(TileOpcode code, TileType type) {
-  return type == TileType::kFloat &&
-         ((code >= TileOpcode::kAdd && code <= TileOpcode::kMin) || (code >= TileOpcode::kEqual && code <= TileOpcode::kGreaterEqual));
+  return type == TileType::kFloat && ((code >= TileOpcode::kAdd && code <= TileOpcode::kMin) ||
+                                      (code >= TileOpcode::kEqual && code <= TileOpcode::kGreaterEqual));
 }
 
 }  // namespace stator

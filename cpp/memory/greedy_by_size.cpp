@@ -27,7 +27,8 @@ int64_t find_hole(const std::vector<Placed>& in_the_way, int64_t bytes) {
 ArenaLayout greedy_by_size(std::span<const BufferSpec> buffers) {
   std::vector<size_t> by_size(buffers.size());
   std::iota(by_size.begin(), by_size.end(), size_t{0});
-  std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
   ArenaLayout layout;
   layout.offsets.assign(buffers.size(), 0);
   std::vector<size_t> placed;  // by offset

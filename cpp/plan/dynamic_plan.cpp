@@ -284,7 +284,8 @@ class Builder {
   }
 
   void plan_output(const Value* output, int32_t operand, ResultHome home) {
-    if (!output->is_tensor() || home.kind == ResultHome::Kind::kElsewhere || home.kind == ResultHome::Kind::kHeap) return;
+    if (!output->is_tensor() || home.kind == ResultHome::Kind::kElsewhere || home.kind == ResultHome::Kind::kHeap)
+      return;
     const LocationId location = aliases_.made_by(output);
     if (analysis_.lifetimes.carried(location)) {
       plan_->carried.push_back(operand);

@@ -104,7 +104,8 @@ void drop_unread(SignaturePlan& plan) {
     const auto is_read = [&](const TensorView& view) { return read[view.buffer]; };
     if (step.tile) step.tile->keep_stores(is_read);
     const bool no_use = (step.tile && step.tile->stores_nothing()) ||
-                        (step.kind == Kind::kKernel && !step.can_fail && std::none_of(step.writes.begin(), step.writes.end(), is_read)) ||
+                        (step.kind == Kind::kKernel && !step.can_fail &&
+                         std::none_of(step.writes.begin(), step.writes.end(), is_read)) ||
                         (step.kind == Kind::kMake && !read[step.results[0].buffer]);
     if (no_use) continue;
     for_each_read(plan, step, [&](BufferId buffer) { read[buffer] = true; });

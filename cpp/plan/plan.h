@@ -96,12 +96,12 @@ struct Plan {
   std::vector<int32_t> leaves;   // per tensor of the result, depth first: index into tensors, -1 if not planned
   bool fixed_structure = true;   // false: how many tensors the result holds depends on the run, `leaves` is empty
   std::vector<PlannedTensor> tensors;
-  std::vector<int32_t> buffer_of_operand;  // parallel to operands: index into tensors, -1 if not planned
+  std::vector<int32_t> buffer_of_operand;   // parallel to operands: index into tensors, -1 if not planned
   std::vector<ResultHome> home_of_operand;  // parallel to operands: of results of calls
-  std::vector<int32_t> carried;            // operands: results that iterations of a loop make in turn, on the heap
-  std::vector<int32_t> transient_slots;    // cleared after every run: all but constants and planned tensors
-  std::vector<bool> writes_input;          // per input
-  bool state_may_keep_inputs = false;      // state may hold memory of an input when a run ends
+  std::vector<int32_t> carried;             // operands: results that iterations of a loop make in turn, on the heap
+  std::vector<int32_t> transient_slots;     // cleared after every run: all but constants and planned tensors
+  std::vector<bool> writes_input;           // per input
+  bool state_may_keep_inputs = false;       // state may hold memory of an input when a run ends
   // Of the blocks of Forks: inputs are the arguments, the output is what wait gives.
   std::vector<std::unique_ptr<Plan>> forks;
   bool has_tasks = false;  // some instruction forks or waits

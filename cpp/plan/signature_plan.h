@@ -34,7 +34,7 @@ struct Buffer {
   int32_t index = -1;
   int64_t offset = -1;
   void* address = nullptr;
-  BufferId place = -1;     // kHolder: the tensor was to be made there, in the workspace
+  BufferId place = -1;  // kHolder: the tensor was to be made there, in the workspace
   ResultHome::Kind home = ResultHome::Kind::kElsewhere;
   bool pinned = false;     // kWorkspace: something may hold it to the end of the run
   bool exclusive = false;  // made by the plan's own steps, and not an alias of anything
@@ -74,19 +74,19 @@ struct SignatureStep {
     BufferId place = -1;               // in the workspace: where it is to be made
   };
 
-  int32_t pc = -1;  // of the dynamic plan: what it does, or does last
+  int32_t pc = -1;                // of the dynamic plan: what it does, or does last
   std::vector<int32_t> joined{};  // what else it does
   BoundKernel kernel = nullptr;
   std::shared_ptr<const void> specification{};
   bool can_fail = false;
   std::vector<TensorView> reads{}, writes{};
   std::optional<TileExpression> tile{};
-  int32_t slot = -1;      // kPut, kClear
-  int32_t from = -1;      // kPut: another slot that holds the value already
-  TraceValuePtr value{};  // kPut, kGuard
-  TensorMeta meta{};      // kMake
-  int32_t holder = -1;    // kMake
-  bool expected = false;  // kGuard
+  int32_t slot = -1;                    // kPut, kClear
+  int32_t from = -1;                    // kPut: another slot that holds the value already
+  TraceValuePtr value{};                // kPut, kGuard
+  TensorMeta meta{};                    // kMake
+  int32_t holder = -1;                  // kMake
+  bool expected = false;                // kGuard
   std::vector<TraceValuePtr> inputs{};  // kCall
   std::vector<Result> results{};
   bool barrier = false;  // kCall: nothing may be moved across it

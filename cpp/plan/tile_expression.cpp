@@ -358,8 +358,7 @@ class TileCompiler {
       add_op(nodes_[i], reg);
       free_inputs(static_cast<int32_t>(i));
     }
-    for (size_t s = 0; s < stores_.size(); ++s)
-      out_->stores[s].reg = static_cast<uint8_t>(registers_[stores_[s].node]);
+    for (size_t s = 0; s < stores_.size(); ++s) out_->stores[s].reg = static_cast<uint8_t>(registers_[stores_[s].node]);
     return true;
   }
 

@@ -68,9 +68,9 @@ class TileExpression {
   friend class TileCompiler;
   struct NodeData {
     enum class Kind : uint8_t { kLoad, kNumber, kOp } kind;
-    TileType type;                     // of the register that holds it
-    TensorView view{};                 // kLoad; as wide as the iteration space
-    double real = 0;                   // kNumber, by type one of these
+    TileType type;      // of the register that holds it
+    TensorView view{};  // kLoad; as wide as the iteration space
+    double real = 0;    // kNumber, by type one of these
     int64_t integer = 0;
     TileOpcode code = TileOpcode::kCopy;  // kOp
     Node inputs[3] = {-1, -1, -1};

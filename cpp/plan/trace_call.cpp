@@ -21,8 +21,7 @@ TraceValuePtr known_value(c10::IValue value) {
 }
 
 TraceValuePtr tensor_value(TensorView view, Home home = {}) {
-  return std::make_shared<const TraceValue>(
-      TraceValue{.kind = Kind::kTensor, .view = std::move(view), .home = home});
+  return std::make_shared<const TraceValue>(TraceValue{.kind = Kind::kTensor, .view = std::move(view), .home = home});
 }
 
 template <size_t N>
@@ -32,9 +31,9 @@ bool among(const std::array<std::string_view, N>& names, std::string_view name) 
 
 // What they say follows from a tensor's looks.
 constexpr std::array<std::string_view, 13> kShapeQueries{
-    "aten::size",         "aten::size.int",           "aten::dim",        "aten::numel",   "aten::len.Tensor",
-    "aten::stride",       "aten::stride.int",         "prim::dtype",      "prim::shape",   "aten::is_floating_point",
-    "aten::is_complex",   "aten::is_contiguous",      "aten::sym_size.int"};
+    "aten::size",       "aten::size.int",      "aten::dim",         "aten::numel", "aten::len.Tensor",
+    "aten::stride",     "aten::stride.int",    "prim::dtype",       "prim::shape", "aten::is_floating_point",
+    "aten::is_complex", "aten::is_contiguous", "aten::sym_size.int"};
 
 // Where they give no view, they give a copy of the elements in the same order.
 constexpr std::array<std::string_view, 9> kCopies{"aten::reshape", "aten::contiguous", "aten::to",
@@ -42,9 +41,9 @@ constexpr std::array<std::string_view, 9> kCopies{"aten::reshape", "aten::contig
                                                   "aten::type_as", "aten::reshape_as", "aten::unflatten"};
 
 // In-place operators that may give a tensor another shape, or other memory.
-constexpr std::array<std::string_view, 8> kReshaping{"aten::resize_",     "aten::resize_as_", "aten::set_",
-                                                     "aten::set_data",    "aten::swapaxes_",  "aten::swapdims_",
-                                                     "aten::rename_",     "aten::resize_as_sparse_"};
+constexpr std::array<std::string_view, 8> kReshaping{"aten::resize_",  "aten::resize_as_",       "aten::set_",
+                                                     "aten::set_data", "aten::swapaxes_",        "aten::swapdims_",
+                                                     "aten::rename_",  "aten::resize_as_sparse_"};
 
 bool holds_tensors(const c10::IValue& value) {
   return value.isTensor() || value.isTensorList() ||
@@ -377,7 +376,8 @@ bool Tracer::may_run_dynamic() const {
   if (writes_statistics(*node_)) return false;
   if (!op.in_dispatcher()) {
     // Containers: what is written by any operator is no container of ours.
-    return std::none_of(node_->inputs.begin(), node_->inputs.end(), [](const Value* input) { return input->is_tensor(); }) ||
+    return std::none_of(node_->inputs.begin(), node_->inputs.end(),
+                        [](const Value* input) { return input->is_tensor(); }) ||
            op.name == "aten::append" || op.name == "aten::insert" || op.name == "aten::_set_item" ||
            op.name == "aten::extend";
   }
@@ -421,7 +421,8 @@ bool Tracer::trace_dynamic() {
     return true;
   }
   for (size_t i = 0; i < node_->outputs.size(); ++i) add_result(step, i);
-  const bool expects = std::any_of(step.results.begin(), step.results.end(), [](const auto& r) { return r.meta.has_value(); });
+  const bool expects =
+      std::any_of(step.results.begin(), step.results.end(), [](const auto& r) { return r.meta.has_value(); });
   // The recorded step after this one is where the dynamic plan goes on.
   if (expects) {
     const int32_t at = snapshot(recorded_->pc + 1);
@@ -575,8 +576,6 @@ void Tracer::run(BoundKernel kernel, std::shared_ptr<const void> specification, 
   step.snapshot = at;
 }
 
-void Tracer::run(TileExpression expression) {
-  emit(SignatureStep::Kind::kTile).tile = std::move(expression);
-}
+void Tracer::run(TileExpression expression) { emit(SignatureStep::Kind::kTile).tile = std::move(expression); }
 
 }  // namespace stator

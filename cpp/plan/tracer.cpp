@@ -198,7 +198,8 @@ TraceValuePtr Tracer::with_constants(const TraceValuePtr& value) {
     TraceValuePtr& made = views_of_constants_[value.get()];
     if (made) return made;
     const at::Tensor* tensor = constant(value->view);
-    made = tensor ? std::make_shared<const TraceValue>(TraceValue{.kind = TraceValue::Kind::kKnown, .known = *tensor}) : value;
+    made = tensor ? std::make_shared<const TraceValue>(TraceValue{.kind = TraceValue::Kind::kKnown, .known = *tensor})
+                  : value;
     kept_values_.push_back(value);
     return made;
   }

@@ -136,8 +136,9 @@ int32_t BoundFrame::leave(const Step& step) {
   // Not yet into the slots: some are the homes of others' values.
   std::vector<c10::IValue> values;
   for (const SlotValue& put : snapshot.slots) {
-    const auto first = std::find_if(snapshot.slots.begin(), snapshot.slots.begin() + static_cast<ptrdiff_t>(values.size()),
-                                    [&](const SlotValue& other) { return other.slot == put.from; });
+    const auto first =
+        std::find_if(snapshot.slots.begin(), snapshot.slots.begin() + static_cast<ptrdiff_t>(values.size()),
+                     [&](const SlotValue& other) { return other.slot == put.from; });
     const auto before = static_cast<size_t>(first - snapshot.slots.begin());
     if (put.from < 0) {
       values.push_back(value_of(*put.value));

@@ -79,8 +79,8 @@ class BoundFrame {
   Frame& frame_;
   std::vector<Step> steps_;
   std::vector<void*> addresses_;
-  std::vector<std::vector<Use>> uses_;  // by buffer
-  std::vector<void*> bases_;            // by buffer: where it lies
+  std::vector<std::vector<Use>> uses_;                  // by buffer
+  std::vector<void*> bases_;                            // by buffer: where it lies
   std::vector<BufferId> inputs_, outputs_, workspace_;  // buffers, by their kinds
   std::deque<PlannedBuffer> call_places_;               // of the workspace, for calls
   std::vector<std::pair<PlannedBuffer*, BufferId>> placed_;

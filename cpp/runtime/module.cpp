@@ -75,8 +75,8 @@ StaticModule::StaticModule(Program program, const ModuleOptions& options)
   state_slots_ = std::move(program.slots);
   keep_alive_ = std::move(program.keep_alive);
   for (Method& method : program.methods) {
-    methods_.push_back(
-        std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size()), packed_, budget_));
+    methods_.push_back(std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size()),
+                                                      packed_, budget_));
   }
   if (!options.signature.empty()) {
     auto specs = parse_signature(options.signature);

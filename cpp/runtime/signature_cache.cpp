@@ -11,7 +11,8 @@ int64_t bytes_of(const SignaturePlan& plan) {
   size_t bytes = sizeof(SignaturePlan) + plan.buffers.capacity() * sizeof(Buffer);
   for (const SignatureStep& step : plan.steps) {
     const size_t views = step.reads.capacity() + step.writes.capacity();
-    bytes += sizeof(SignatureStep) + views * sizeof(TensorView) + step.results.capacity() * sizeof(SignatureStep::Result);
+    bytes +=
+        sizeof(SignatureStep) + views * sizeof(TensorView) + step.results.capacity() * sizeof(SignatureStep::Result);
   }
   for (const at::Tensor& constant : plan.constants) bytes += constant.nbytes();
   return static_cast<int64_t>(bytes);

@@ -16,8 +16,21 @@ namespace {
 // Numbers that go wrong in kernels, among ordinary ones.
 at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype, int64_t shift = 0) {
   using Limits = std::numeric_limits<float>;
-  const double special[] = {0.0,   -0.0,  1.0,   Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), 0.5,
-                            -0.75, 1e-30, 88.8f, -88.8f,             104.0f,              -104.0f,            1e-10f, -3.5f};
+  const double special[] = {0.0,
+                            -0.0,
+                            1.0,
+                            Limits::infinity(),
+                            -Limits::infinity(),
+                            Limits::quiet_NaN(),
+                            0.5,
+                            -0.75,
+                            1e-30,
+                            88.8f,
+                            -88.8f,
+                            104.0f,
+                            -104.0f,
+                            1e-10f,
+                            -3.5f};
   at::Tensor out = at::randn(sizes, at::kDouble) * 4;
   auto* data = out.mutable_data_ptr<double>();
   for (int64_t i = 0; i < out.numel(); i += 2)
@@ -45,7 +58,8 @@ class Tiles : public testing::TestWithParam<const KernelTable*> {
     ASSERT_NE(specification, nullptr);
     std::vector<void*> addresses;
     for (const auto* views : {&specification->read, &specification->written}) {
-      for (const TensorView& v : *views) addresses.push_back(static_cast<char*>(operands_[v.buffer].tensor.data_ptr()) + v.offset);
+      for (const TensorView& v : *views)
+        addresses.push_back(static_cast<char*>(operands_[v.buffer].tensor.data_ptr()) + v.offset);
     }
     EXPECT_TRUE(GetParam()->tile->run(&specification->program, addresses.data()));
   }
@@ -58,8 +72,10 @@ class Tiles : public testing::TestWithParam<const KernelTable*> {
   }
   void expect_same(const at::Tensor& wanted, const at::Tensor& made, double tolerance) {
     ASSERT_TRUE(at::allclose(made.to(at::kDouble), wanted.to(at::kDouble), tolerance, tolerance, true))
-        << wanted << "\nbut made\n" << made;
-    EXPECT_TRUE(guarded_.slice(0, guarded_.numel() - 8).to(at::kDouble).eq(1).all().item<bool>()) << "wrote behind the end";
+        << wanted << "\nbut made\n"
+        << made;
+    EXPECT_TRUE(guarded_.slice(0, guarded_.numel() - 8).to(at::kDouble).eq(1).all().item<bool>())
+        << "wrote behind the end";
     operands_.clear();
   }
 
@@ -189,14 +205,17 @@ TEST_P(Tiles, binary_operators_are_atens_however_inputs_meet) {
   }
 }
 
-constexpr at::ScalarType kAll[] = {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf,  at::kBool,
+constexpr at::ScalarType kAll[] = {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf, at::kBool,
                                    at::kLong,  at::kInt,    at::kShort,    at::kChar, at::kByte};
 
 TEST_P(Tiles, casts_are_atens) {
   for (at::ScalarType from : kAll) {
     for (at::ScalarType to : kAll) {
       at::Tensor x = numbers({3, 70}, from);
-      if (c10::isIntegralType(to, false)) x = at::nan_to_num(x, 3, 7, -7).clamp(c10::isIntegralType(to, false) && to == at::kByte ? 0 : -100, 100).to(from);
+      if (c10::isIntegralType(to, false))
+        x = at::nan_to_num(x, 3, 7, -7)
+                .clamp(c10::isIntegralType(to, false) && to == at::kByte ? 0 : -100, 100)
+                .to(from);
       for (const at::Tensor& input : {x, x.t(), x.slice(1, 0, 70, 3)}) {
         const at::Tensor wanted = input.to(to).contiguous(), made = result_like(wanted);
         TileExpression expression(input.sizes());
@@ -235,7 +254,8 @@ TEST_P(Tiles, more_values_at_once_than_registers_are_refused) {
   const at::Tensor x = at::randn({100});
   const Node in = expression.load(view(x));
   std::vector<Node> alive;
-  for (int i = 0; i < 40; ++i) alive.push_back(expression.op(TileOpcode::kMul, in, expression.number(i + 0.5, TileType::kFloat)));
+  for (int i = 0; i < 40; ++i)
+    alive.push_back(expression.op(TileOpcode::kMul, in, expression.number(i + 0.5, TileType::kFloat)));
   Node sum = alive[0];
   for (int i = 1; i < 40; ++i) sum = expression.op(TileOpcode::kAdd, sum, alive[i]);
   expression.store(sum, view(x));

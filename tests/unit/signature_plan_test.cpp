@@ -153,9 +153,7 @@ std::vector<Inputs> all_inputs() {
 
 class SignaturePlanOf : public testing::TestWithParam<Inputs> {};
 
-TEST_P(SignaturePlanOf, a_chain_is_one_kernel) {
-  EXPECT_EQ(Both(kChain).run_often({GetParam().x, GetParam().y}), 1);
-}
+TEST_P(SignaturePlanOf, a_chain_is_one_kernel) { EXPECT_EQ(Both(kChain).run_often({GetParam().x, GetParam().y}), 1); }
 
 INSTANTIATE_TEST_SUITE_P(Inputs, SignaturePlanOf, testing::ValuesIn(all_inputs()),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -154,9 +154,8 @@ struct OpTable {
       const V inner = V(T(0.79788456080286535588)) * (a + V(T(0.044715)) * a * a * a);
       return V(T(0.5)) * a * (V(1) + inner.tanh());
     }>;
-    at(t, O::kHardswish) = unary<T, [](const V& a) {
-      return a * at::vec::minimum(at::vec::maximum(a + V(3), V(0)), V(6)) / V(6);
-    }>;
+    at(t, O::kHardswish) =
+        unary<T, [](const V& a) { return a * at::vec::minimum(at::vec::maximum(a + V(3), V(0)), V(6)) / V(6); }>;
     at(t, O::kHardsigmoid) =
         unary<T, [](const V& a) { return at::vec::minimum(at::vec::maximum(a + V(3), V(0)), V(6)) / V(6); }>;
     at(t, O::kMish) = unary<T, [](const V& a) { return a * a.exp().log1p().tanh(); }>;
@@ -181,12 +180,10 @@ struct OpTable {
     at(t, O::kGreaterEqual) = binary_plain<float, T, [](T a, T b) { return a >= b ? 1.0f : 0.0f; }>;
     at(t, O::kMulAdd) = ternary<T, [](const V& a, const V& b, const V& c) { return at::vec::fmadd(a, b, c); }>;
     at(t, O::kWhere) = where<T>;
-    at(t, O::kLeakyRelu) = ternary<T, [](const V& a, const V& slope, const V&) {
-      return a * V::blendv(slope, V(1), a > V(0));
-    }>;
-    at(t, O::kElu) = ternary<T, [](const V& a, const V& alpha, const V&) {
-      return V::blendv(alpha * a.expm1(), a, a > V(0));
-    }>;
+    at(t, O::kLeakyRelu) =
+        ternary<T, [](const V& a, const V& slope, const V&) { return a * V::blendv(slope, V(1), a > V(0)); }>;
+    at(t, O::kElu) =
+        ternary<T, [](const V& a, const V& alpha, const V&) { return V::blendv(alpha * a.expm1(), a, a > V(0)); }>;
     at(t, O::kSoftplus) = ternary<T, [](const V& a, const V& beta, const V& threshold) {
       return V::blendv((a * beta).exp().log1p() / beta, a, a * beta > threshold);
     }>;
@@ -255,17 +252,14 @@ struct OpTable {
     at(run[0], O::kToBool) = unary_plain<float, float, [](float a) { return a != 0 ? 1.0f : 0.0f; }>;
     at(run[1], O::kToBool) = unary_plain<float, double, [](double a) { return a != 0 ? 1.0f : 0.0f; }>;
     at(run[2], O::kToBool) = unary_plain<float, I, [](I a) { return a != 0 ? 1.0f : 0.0f; }>;
-    at(run[0], O::kRoundToBFloat16) =
-        unary_plain<float, float, [](float a) { return from_bfloat16(to_bfloat16(a)); }>;
+    at(run[0], O::kRoundToBFloat16) = unary_plain<float, float, [](float a) { return from_bfloat16(to_bfloat16(a)); }>;
     at(run[0], O::kRoundToHalf) = unary_plain<float, float, [](float a) { return from_half(to_half(a)); }>;
   }
 
   constexpr void add_bools() {
     using O = TileOpcode;
-    at(run[0], O::kAnd) =
-        binary_plain<float, float, [](float a, float b) { return a != 0 && b != 0 ? 1.0f : 0.0f; }>;
-    at(run[0], O::kOr) =
-        binary_plain<float, float, [](float a, float b) { return a != 0 || b != 0 ? 1.0f : 0.0f; }>;
+    at(run[0], O::kAnd) = binary_plain<float, float, [](float a, float b) { return a != 0 && b != 0 ? 1.0f : 0.0f; }>;
+    at(run[0], O::kOr) = binary_plain<float, float, [](float a, float b) { return a != 0 || b != 0 ? 1.0f : 0.0f; }>;
     at(run[0], O::kXor) =
         binary_plain<float, float, [](float a, float b) { return (a != 0) != (b != 0) ? 1.0f : 0.0f; }>;
     at(run[0], O::kNot) = unary_plain<float, float, [](float a) { return a == 0 ? 1.0f : 0.0f; }>;
@@ -449,9 +443,8 @@ class Runner {
     for (int i = 0; i < program_.store_count; ++i) {
       const TileWalk& walk = program_.stores[i];
       if (!walk.in_place)
-        kElements[static_cast<int>(walk.dtype)].store(registers_[walk.reg],
-                                                      place(walk, addresses_[program_.load_count + i]),
-                                                      walk.strides[inner], n);
+        kElements[static_cast<int>(walk.dtype)].store(
+            registers_[walk.reg], place(walk, addresses_[program_.load_count + i]), walk.strides[inner], n);
     }
   }
 

@@ -145,6 +145,10 @@ void prefer_rows(Product& product) {
   if (product.bias) product.bias = transposed(*product.bias);
 }
 
+double multiplications(const MatmulSpec& spec) {
+  return static_cast<double>(spec.batches[0]) * spec.batches[1] * spec.rows * spec.columns * spec.depth;
+}
+
 std::optional<MatmulSpec> spec_of(Product& product) {
   prefer_rows(product);
   const Matrices &a = product.a, &b = product.b, &c = product.c;
@@ -170,8 +174,7 @@ std::optional<MatmulSpec> spec_of(Product& product) {
   if (!outer_of(product, outer)) return std::nullopt;
   fold_into_rows(spec, outer);
   if (!set_outer(spec, outer)) return std::nullopt;
-  const double work = static_cast<double>(spec.batches[0]) * spec.batches[1] * spec.rows * spec.columns * spec.depth;
-  if (work > kMostMultiplications || spec.columns * spec.depth > kMostWeights) return std::nullopt;
+  if (multiplications(spec) > kMostMultiplications || spec.columns * spec.depth > kMostWeights) return std::nullopt;
   return spec;
 }
 
@@ -188,7 +191,7 @@ bool suits_dots(const MatmulSpec& spec) {
 
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   const auto spec = spec_of(product);
-  if (!spec) return false;
+  if (!spec || (binding.several_threads() && multiplications(*spec) > kSharedMultiplications)) return false;
   const MatmulKernels& table = *kernels().matmul;
   BoundKernel kernel = nullptr;
   std::vector<TensorView> reads{product.a_view, product.b_view}, scratch;

@@ -81,8 +81,9 @@ constexpr int64_t kMostMultiplications = int64_t{1} << 24;
 // One row times more weights than a cache holds waits for memory, whoever does it; then packing only takes memory.
 constexpr int64_t kMostWeights = int64_t{1} << 22;
 
-bool is_small(const Kind& kind, int64_t batch, int64_t hidden) {
-  return batch * kind.gates * hidden * hidden <= kMostMultiplications;
+bool is_small(const Binding& binding, const Kind& kind, int64_t batch, int64_t hidden) {
+  return batch * kind.gates * hidden * hidden <=
+         (binding.several_threads() ? kSharedMultiplications : kMostMultiplications);
 }
 
 // `views`: Wih, Whh and, if there are biases, theirs.
@@ -272,7 +273,7 @@ bool bind_network(Binding& binding, const Kind& kind) {
   const auto network = network_of(binding, kind);
   if (!network || network->layers < 1) return false;
   Sequence in = sequence(network->input, network->batch_first);
-  if (!has_fitting_states(*network, in.batch) || !is_small(kind, in.batch, network->hidden())) return false;
+  if (!has_fitting_states(*network, in.batch) || !is_small(binding, kind, in.batch, network->hidden())) return false;
   const auto weights = all_weights(binding, *network);
   if (!weights) return false;
   const int64_t hidden = network->hidden(), directions = network->directions;
@@ -315,7 +316,7 @@ bool bind_cell(Binding& binding, const Kind& kind) {
     if (!has_sizes(before, {batch, (*states)[0].meta.sizes[1]})) return false;
   }
   const int64_t hidden = (*states)[0].meta.sizes[1];
-  if (!is_small(kind, batch, hidden)) return false;
+  if (!is_small(binding, kind, batch, hidden)) return false;
   std::vector<TensorView> parameters;
   for (size_t i = 2; i < 6; ++i) {
     if (const TensorView* parameter = binding.tensor(i)) {

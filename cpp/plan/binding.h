@@ -37,6 +37,9 @@ class Binding {
   // What the operator was seen to give as result i; NULL if that was no plain tensor.
   virtual const TensorMeta* observed(size_t i) const = 0;
 
+  // Runs may use several threads; bound kernels use one. So work that LibTorch would share out is better left to it.
+  virtual bool several_threads() const { return false; }
+
   // Result i in new memory. Without strides contiguous.
   virtual TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides = {}) = 0;
   // Result i is a view of what is there already.
@@ -62,6 +65,10 @@ class Binding {
     run(kernel, std::make_shared<const Spec>(std::move(spec)), std::move(reads), std::move(writes), can_fail);
   }
 };
+
+// Elements of pointwise work, and multiplications, from which on LibTorch shares work out.
+constexpr int64_t kSharedElements = 32768;
+constexpr int64_t kSharedMultiplications = int64_t{1} << 20;
 
 using Binder = bool (*)(Binding&);
 

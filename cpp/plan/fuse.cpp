@@ -58,8 +58,7 @@ class Fuser {
     const bool down = can_move_down(earlier, later);
     if (!down && !can_move_up(earlier, later)) return false;
     TileExpression joined = *plan_.steps[earlier].tile;
-    joined.join(*plan_.steps[later].tile);
-    if (!joined.compile()) return false;
+    if (!joined.join(*plan_.steps[later].tile) || !joined.compile()) return false;
     SignatureStep& kept = plan_.steps[down ? later : earlier];
     SignatureStep& gone = plan_.steps[down ? earlier : later];
     kept.tile = std::move(joined);

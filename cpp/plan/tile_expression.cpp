@@ -129,20 +129,31 @@ std::vector<TensorView> TileExpression::writes() const {
   return out;
 }
 
-void TileExpression::join(const TileExpression& other) {
+bool TileExpression::hands_on(const Store& store, const TensorView& load) const {
+  if (store.to.offset != load.offset || store.to.meta.dtype != load.meta.dtype) return false;
+  for (size_t d = 0; d < sizes_.size(); ++d) {
+    if (sizes_[d] != 1 && store.to.meta.strides[d] != load.meta.strides[d]) return false;
+  }
+  return true;
+}
+
+bool TileExpression::join(const TileExpression& other) {
+  std::vector<Node> handed(other.nodes_.size(), -1);
+  for (size_t i = 0; i < other.nodes_.size(); ++i) {
+    if (other.nodes_[i].kind != NodeData::Kind::kLoad) continue;
+    bool stored_here = false;
+    for (const Store& store : stores_) {
+      if (store.to.buffer != other.nodes_[i].view.buffer) continue;
+      stored_here = true;
+      if (hands_on(store, other.nodes_[i].view)) handed[i] = store.node;
+    }
+    if (stored_here && handed[i] < 0) return false;
+  }
   std::vector<Node> moved(other.nodes_.size());
   for (size_t i = 0; i < other.nodes_.size(); ++i) {
     NodeData node = other.nodes_[i];
     if (node.kind == NodeData::Kind::kLoad) {
-      auto made = std::find_if(stores_.begin(), stores_.end(), [&](const Store& store) {
-        if (store.to.buffer != node.view.buffer || store.to.offset != node.view.offset) return false;
-        if (store.to.meta.dtype != node.view.meta.dtype) return false;
-        for (size_t d = 0; d < sizes_.size(); ++d) {
-          if (sizes_[d] != 1 && store.to.meta.strides[d] != node.view.meta.strides[d]) return false;
-        }
-        return true;
-      });
-      moved[i] = made == stores_.end() ? load(node.view) : made->node;
+      moved[i] = handed[i] >= 0 ? handed[i] : load(node.view);
       continue;
     }
     for (Node& input : node.inputs) input = input < 0 ? -1 : moved[input];
@@ -151,6 +162,7 @@ void TileExpression::join(const TileExpression& other) {
   }
   for (const Store& store : other.stores_) stores_.push_back({moved[store.node], store.to});
   ops_ += other.ops_;
+  return true;
 }
 
 // One use: lays an expression out as a program.

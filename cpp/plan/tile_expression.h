@@ -52,8 +52,9 @@ class TileExpression {
   std::vector<TensorView> writes() const;
   bool is_copy() const { return ops_ == 0; }
 
-  // Appends another one over the same iteration space. What it loads from where this one stores is taken from there.
-  void join(const TileExpression& other);
+  // Appends another one over the same iteration space. What it loads from where this one stores is taken from there. False, and nothing has
+  // changed, if it reads such memory in another order.
+  bool join(const TileExpression& other);
   // Stores for which keep(view) is false are dropped.
   template <class Keep>
   void keep_stores(const Keep& keep) {
@@ -79,6 +80,9 @@ class TileExpression {
     Node node;
     TensorView to;
   };
+
+  // The load reads just what the store writes, element by element.
+  bool hands_on(const Store& store, const TensorView& load) const;
 
   at::DimVector sizes_;
   std::vector<NodeData> nodes_;

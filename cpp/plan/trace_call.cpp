@@ -214,6 +214,7 @@ bool Tracer::take_meta(const std::vector<c10::IValue>& stack, bool query,
 // The elements of `from`, in their order, as a tensor that looks like `result`.
 bool Tracer::copy(size_t output, const TensorView& from, const TensorMeta& meta) {
   if (!tile_type(from.meta.dtype) || !tile_type(meta.dtype)) return false;
+  if (several_threads() && meta.numel() > kSharedElements) return false;
   const bool reshaped = meta.sizes != from.meta.sizes;
   if (reshaped && (meta.dtype != from.meta.dtype || !meta.is_contiguous())) return false;
   TensorView to = result(output, meta.dtype, meta.sizes, meta.strides);

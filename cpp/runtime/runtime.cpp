@@ -151,7 +151,7 @@ StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& meth
   check_owner(method);
   auto& state = methods_[method.index()];
   if (!state) {
-    state = std::make_unique<MethodState>(method, workspace_, *metrics_);
+    state = std::make_unique<MethodState>(method, workspace_, *metrics_, options_.intra_op_threads > 1);
     if (method.plan().has_tasks) {
       if (!forks_) forks_ = std::make_shared<Forks>(state_, options_, budget_);
       state->frame.join(forks_.get());

@@ -6,8 +6,9 @@
 
 namespace stator {
 
-SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics)
-    : frame_(frame), workspace_(workspace), cache_(cache), metrics_(metrics) {
+SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics,
+                             bool several_threads)
+    : frame_(frame), workspace_(workspace), cache_(cache), metrics_(metrics), several_threads_(several_threads) {
   for (const Instruction& instruction : frame.plan().code) {
     if (instruction.kind == InstructionKind::kLoadState) state_read_.push_back(instruction.index);
   }
@@ -17,7 +18,7 @@ SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCach
 
 void SignatureRuns::run(State& state) {
   only_kernels_ = nullptr;
-  const RunValues values{frame_.inputs(), state.slots, state_read_};
+  const RunValues values{frame_.inputs(), state.slots, state_read_, several_threads_};
   if (BoundFrame* bound = kept(values)) return run_bound(*bound, state);
   InputSignature signature(values);
   SignatureCache::Found found = cache_.find(signature);

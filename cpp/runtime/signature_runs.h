@@ -14,7 +14,7 @@ namespace stator {
 class SignatureRuns {
  public:
   // All outlive it.
-  SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics);
+  SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics, bool several_threads);
 
   // The plan of the last run, if that has only kernels and did not leave them; else NULL. What goes into it was the same until `run()` or
   // `trim()` is called again.
@@ -30,7 +30,7 @@ class SignatureRuns {
 
  private:
   // Ready frames a runtime keeps for a method; more signatures than that in turn are resolved again and again.
-  static constexpr size_t kMostFrames = 4;
+  static constexpr size_t kMostFrames = 16;
 
   BoundFrame* kept(const RunValues& values);
   BoundFrame& keep(std::shared_ptr<const SignaturePlan> plan);
@@ -42,6 +42,7 @@ class SignatureRuns {
   MemoryBlock& workspace_;
   SignatureCache& cache_;
   RunMetrics& metrics_;
+  const bool several_threads_;
   std::vector<int32_t> state_read_;
   std::vector<std::unique_ptr<BoundFrame>> frames_;  // last used first
   BoundFrame* only_kernels_ = nullptr;

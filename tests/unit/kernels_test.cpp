@@ -240,13 +240,25 @@ TEST_P(Tiles, joined_expressions_hand_on_in_registers_and_store_where_they_are_t
   const Node half = second.number(0.5, TileType::kFloat);
   const Node scaled = second.op(TileOpcode::kMul, second.load(made), half);
   second.store(second.op(TileOpcode::kTanh, scaled), view(part));
-  first.join(second);
+  ASSERT_TRUE(first.join(second));
   first.keep_stores([&](const TensorView& to) { return to.buffer != made.buffer; });
   EXPECT_EQ(first.reads().size(), 2u);
   run(first);
   EXPECT_TRUE(at::allclose(at::tanh((x + row) * 0.5), part));
   EXPECT_TRUE(between.eq(5).all().item<bool>());
   EXPECT_TRUE(wide.slice(1, 51).eq(0).all().item<bool>());
+}
+
+TEST_P(Tiles, what_is_read_in_another_order_than_it_is_written_is_not_joined) {
+  const at::Tensor x = at::randn({4, 4}), between = at::zeros({4, 4}), y = at::zeros({4, 4});
+  const at::DimVector sizes{4, 4};
+  TileExpression first(sizes), second(sizes);
+  TensorView made = view(between);
+  first.store(first.load(view(x)), made);
+  std::swap(made.meta.strides[0], made.meta.strides[1]);
+  second.store(second.load(made), view(y));
+  EXPECT_FALSE(first.join(second));
+  EXPECT_EQ(first.reads().size(), 1u);
 }
 
 TEST_P(Tiles, more_values_at_once_than_registers_are_refused) {

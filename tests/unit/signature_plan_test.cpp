@@ -416,6 +416,19 @@ TEST(SignaturePlan, a_tensor_under_two_names_stays_one_tensor_when_a_run_leaves)
   both.run_often({at::randn({4})});
 }
 
+TEST(SignaturePlan, a_transposed_copy_of_a_copy) {
+  Both both(R"(graph(%x : Tensor):
+    %none : NoneType = prim::Constant[value=None]()
+    %a : Tensor = aten::clone(%x, %none)
+    %t : Tensor = aten::numpy_T(%a)
+    %b : Tensor = aten::clone(%t, %none)
+    %c : Tensor = aten::clone(%x, %none)
+    %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%b, %c)
+    return (%r))");
+  both.run_often({at::randn({30, 40}, at::kDouble)});
+  both.run_often({at::randn({30, 40}).t()});
+}
+
 TEST(SignaturePlan, state_is_read_anew_and_its_shape_is_part_of_the_signature) {
   Both both(R"(graph(%x : Tensor):
     %zero : int = prim::Constant[value=0]()
@@ -461,6 +474,18 @@ TEST(SignaturePlan, results_go_to_memory_that_the_caller_bound) {
   EXPECT_TRUE(at::equal(wide, at::zeros({20}))) << "wrote behind the memory";
   side.runtime.unbind(nullptr);
   EXPECT_EQ(both.run({x, y}), 1);
+}
+
+// Bound kernels use one thread; what is worth more is LibTorch's where there are more.
+TEST(SignaturePlanThreads, large_work_is_bound_only_for_runtimes_of_one_thread) {
+  const at::Tensor x = at::randn({400, 400});
+  for (int threads : {1, 2}) {
+    auto module = test::make_module(kChain, {.signature_plans = true});
+    StaticRuntime runtime(module, {.intra_op_threads = threads});
+    Arena arena(module);
+    for (int run = 0; run < 3; ++run) runtime.call(*module->methods()[0], {x, x}, {}, arena);
+    EXPECT_EQ(module->methods()[0]->signatures()->plans()[0]->bound_count, threads == 1 ? 5 : 0);
+  }
 }
 
 TEST(SignaturePlanThreads, share_one_cache) {

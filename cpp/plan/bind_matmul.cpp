@@ -1,10 +1,4 @@
 // Matrix products of float32 as bound kernels. Constant right factors are packed once in a module.
-#include <ATen/ops/baddbmm.h>
-#include <ATen/ops/bmm.h>
-#include <ATen/ops/empty_strided.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-
 #include "kernels/dispatch.h"
 #include "ops/short_loops.h"
 #include "plan/binding.h"
@@ -228,20 +222,13 @@ bool is_one(const Binding& binding, size_t i) {
 
 constexpr int64_t kAnyDim = 8;
 
-// What LibTorch's operators give is asked of its meta device, which has no dot product.
-at::Tensor shape_only(const TensorView& view) {
-  return at::empty_strided(view.meta.sizes, view.meta.strides, at::TensorOptions(at::kFloat).device(at::kMeta));
-}
-
 bool bind_matmul(Binding& binding) {
   const TensorView *a = float_tensor(binding, 0, 1, kAnyDim), *b = float_tensor(binding, 1, 1, kAnyDim);
-  if (!a || !b) return false;
+  const TensorMeta* result = binding.observed(0);
+  if (!a || !b || !result) return false;
   const int64_t depth = a->meta.sizes.back(), b_dim = b->meta.dim();
   if (depth != b->meta.sizes[b_dim == 1 ? 0 : b_dim - 2]) return false;
-  const bool is_dot = a->meta.dim() == 1 && b_dim == 1;
-  const TensorMeta result =
-      is_dot ? TensorMeta::contiguous(at::kFloat, {}) : TensorMeta::of(at::matmul(shape_only(*a), shape_only(*b)));
-  Product product{*a, *b, {}, matrices(a->meta), matrices(b->meta), matrices(result), {}};
+  Product product{*a, *b, {}, matrices(a->meta), matrices(b->meta), matrices(*result), {}};
   if (b_dim == 1) {
     insert_one(product.b, 1);
     insert_one(product.c, product.c.dim());
@@ -250,7 +237,7 @@ bool bind_matmul(Binding& binding) {
     insert_one(product.a, 0);
     insert_one(product.c, product.c.dim() - 1);
   }
-  return bind_product(binding, std::move(product), result);
+  return bind_product(binding, std::move(product), *result);
 }
 
 bool bind_mm(Binding& binding, int64_t dim) {
@@ -284,11 +271,10 @@ bool bind_linear(Binding& binding) {
   const TensorView *x = float_tensor(binding, 0, 1, kAnyDim), *weight = float_tensor(binding, 1, 2, 2);
   const TensorView* bias = float_tensor(binding, 2, 1, 1);
   const bool no_bias = binding.known(2) && binding.known(2)->isNone();
-  if (!x || !weight || (!bias && !no_bias) || x->meta.sizes.back() != weight->meta.sizes[1]) return false;
+  const TensorMeta* result = binding.observed(0);
+  if (!x || !weight || !result || (!bias && !no_bias) || x->meta.sizes.back() != weight->meta.sizes[1]) return false;
   if (bias && bias->meta.sizes[0] != weight->meta.sizes[0]) return false;
-  const TensorMeta result = TensorMeta::of(
-      at::linear(shape_only(*x), shape_only(*weight), bias ? c10::make_optional(shape_only(*bias)) : c10::nullopt));
-  Product product{*x, *weight, {}, matrices(x->meta), transposed(matrices(weight->meta)), matrices(result), {}};
+  Product product{*x, *weight, {}, matrices(x->meta), transposed(matrices(weight->meta)), matrices(*result), {}};
   if (bias) {
     product.bias_view = *bias;
     product.bias = matrices(bias->meta);
@@ -298,7 +284,7 @@ bool bind_linear(Binding& binding) {
     insert_one(product.a, 0);
     insert_one(product.c, 0);
   }
-  return bind_product(binding, std::move(product), result);
+  return bind_product(binding, std::move(product), *result);
 }
 
 const BinderRegistration kBinders[] = {

@@ -51,6 +51,11 @@ void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
   if (!found->plan) give(*found, std::move(plan));
 }
 
+void SignatureCache::refuse(const InputSignature& signature) {
+  std::lock_guard lock(mutex_);
+  if (auto found = touch(signature); found != entries_.end()) found->no_room = true;
+}
+
 void SignatureCache::give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) const {
   try {
     entry.charge = std::make_unique<MemoryCharge>(budget_);

@@ -30,6 +30,8 @@ class SignatureCache {
   Found find(const InputSignature& signature);
   // If another thread was faster, its plan stays. Without memory for it in the budget it is not kept.
   void add(std::shared_ptr<const SignaturePlan> plan);
+  // There can be no plan for it.
+  void refuse(const InputSignature& signature);
 
   void clear();
 
@@ -43,7 +45,7 @@ class SignatureCache {
     InputSignature signature;
     std::shared_ptr<const SignaturePlan> plan;
     std::unique_ptr<MemoryCharge> charge = nullptr;  // for the plan
-    bool no_room = false;                            // a plan was made, but the budget had no memory for it
+    bool no_room = false;                            // no plan can be made, or the budget had no memory for it
   };
   using Entries = std::list<Entry>;
   // To the front, or the end if there is none. With the mutex held.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/log.h"
 #include "runtime/execute.h"
 
 namespace stator {
@@ -67,8 +68,14 @@ void SignatureRuns::run_recorded(InputSignature signature, State& state) {
   frame_.place(workspace_);
   Recording recording;
   execute(frame_, state, recording);
-  cache_.add(make_signature_plan(frame_.plan(), std::move(signature), recording, cache_.packed()));
-  metrics_.plan_built();
+  try {
+    cache_.add(make_signature_plan(frame_.plan(), signature, recording, cache_.packed()));
+    metrics_.plan_built();
+  } catch (const std::exception& error) {
+    // The run itself went well.
+    cache_.refuse(signature);
+    log(LogLevel::kWarning, std::string("no plan could be made for a signature: ") + error.what());
+  }
 }
 
 }  // namespace stator

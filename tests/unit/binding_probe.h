@@ -61,7 +61,18 @@ class BindingProbe : public Binding {
     const Buffer& buffer = buffers_.at(static_cast<size_t>(view.buffer));
     return buffer.constant ? &buffer.tensor : nullptr;
   }
-  const TensorMeta* observed(size_t) const override { return nullptr; }
+  const TensorMeta* observed(size_t i) const override {
+    if (observed_.empty()) {
+      torch::jit::Stack stack = arguments_;
+      try {
+        find_operator(op_.key)->boxed(stack);
+      } catch (const c10::Error&) {
+        return nullptr;
+      }
+      for (const c10::IValue& value : stack) observed_.push_back(TensorMeta::of(value.toTensor()));
+    }
+    return &observed_.at(i);
+  }
   TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override {
     const at::TensorOptions options(dtype);
     at::Tensor tensor = strides.empty() ? at::empty(sizes, options) : at::empty_strided(sizes, strides, options);
@@ -111,6 +122,7 @@ class BindingProbe : public Binding {
   }
 
   Operator op_;
+  mutable std::vector<TensorMeta> observed_;
   Node node_;
   std::vector<c10::IValue> arguments_;
   std::set<size_t> constants_;

@@ -297,7 +297,9 @@ int32_t run_steps(BoundFrame& bound, Frame& frame, State& state, Watch& watch) {
         return;
       }
       bound.drop_holders(step);
-      watch.done(step.plan->pc, code[step.plan->pc], step.kind == Kind::kKernel);
+      // What is between kernels and calls counts as part of the next.
+      if (step.kind == Kind::kKernel || step.kind == Kind::kCall)
+        watch.done(step.plan->pc, code[step.plan->pc], step.kind == Kind::kKernel);
       watch.joined(step.plan->joined);
     }
   });

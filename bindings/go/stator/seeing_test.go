@@ -13,7 +13,7 @@ import (
 
 func TestProfileCountsRunsByNode(t *testing.T) {
 	noLeaks(t)
-	m := load(t, "add_mul.pt")
+	m := load(t, "add_mul.pt", stator.WithPlans("dynamic"))
 	runtime, arena := must(m.NewRuntime()), must(m.NewArena())
 	defer runtime.Close()
 	defer arena.Close()

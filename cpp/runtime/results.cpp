@@ -17,10 +17,8 @@ namespace stator {
 namespace {
 
 // The arena's, or the caller's where an output is bound: its buffer holds the tensor for the next run.
-bool is_planned_output(const at::Tensor& tensor, const ArenaContents& arena) {
-  const auto holds = [&](const PlannedBuffer& buffer) {
-    return buffer.tensor.unsafeGetTensorImpl() == tensor.unsafeGetTensorImpl();
-  };
+bool is_planned_output(const c10::TensorImpl* tensor, const ArenaContents& arena) {
+  const auto holds = [&](const PlannedBuffer& buffer) { return buffer.tensor.unsafeGetTensorImpl() == tensor; };
   return std::any_of(arena.buffers.begin(), arena.buffers.end(), holds) ||
          std::any_of(arena.lent.begin(), arena.lent.end(), [&](const PlannedBuffer* buffer) { return holds(*buffer); });
 }
@@ -58,6 +56,15 @@ class Keeper {
       for (const auto& element : value.toListRef()) count(element, shared);
     } else if (value.isGenericDict()) {
       for (const auto& pair : value.toGenericDict()) count(pair.value(), shared);
+    }
+  }
+
+  // Memory over which a tensor lies that something else than the result holds too: none of its tensors is the result's alone.
+  void find_held() {
+    for (const auto& [impl, references] : references_) {
+      const size_t holders = c10::raw::intrusive_ptr::use_count(const_cast<c10::TensorImpl*>(impl));
+      if (shared_.count(impl) || holders != references + (is_planned_output(impl, arena_) ? 1 : 0))
+        held_.insert(impl->storage().unsafeGetStorageImpl());
     }
   }
 
@@ -113,10 +120,7 @@ class Keeper {
     }
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
     bool lazy = tensor.is_conj() || tensor.is_neg();
-    const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-    bool only_result = !shared_.count(impl) &&
-                       tensor.use_count() == references_[impl] + (is_planned_output(tensor, arena_) ? 1 : 0) &&
-                       tensor.storage().use_count() == sharers_[storage];
+    bool only_result = !held_.count(storage) && tensor.storage().use_count() == sharers_[storage];
     bool first = taken_.insert(storage).second;
     if (only_result && first && !lazy && !workspace_.holds(storage->data())) return tensor;
     at::Tensor copy = at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
@@ -134,6 +138,7 @@ class Keeper {
   std::unordered_map<const c10::TensorImpl*, size_t> references_;  // to a tensor, from within the result
   std::unordered_map<const c10::StorageImpl*, size_t> sharers_;    // tensors of the result in a storage
   std::unordered_set<const c10::TensorImpl*> shared_;              // held by containers that something else holds
+  std::unordered_set<const c10::StorageImpl*> held_;
   std::unordered_set<const c10::StorageImpl*> taken_;
   std::unordered_map<const c10::TensorImpl*, at::Tensor> kept_;
 };
@@ -144,8 +149,8 @@ void keep_result(c10::IValue result, const MemoryBlock& workspace, ArenaContents
   // The common case: one tensor in planned memory.
   if (result.isTensor() && result.toTensor().defined()) {
     const at::Tensor& tensor = result.toTensor();
-    if (is_planned_output(tensor, arena) && tensor.use_count() == 2 && tensor.storage().use_count() == 1 &&
-        !tensor.is_conj() && !tensor.is_neg()) {
+    if (is_planned_output(tensor.unsafeGetTensorImpl(), arena) && tensor.use_count() == 2 &&
+        tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg()) {
       arena.outputs.push_back(tensor);
       arena.result = std::move(result);
       return;
@@ -153,6 +158,7 @@ void keep_result(c10::IValue result, const MemoryBlock& workspace, ArenaContents
   }
   Keeper keeper(workspace, arena);
   keeper.count(result);
+  keeper.find_held();
   arena.result = keeper.keep(result);
 }
 

@@ -118,6 +118,21 @@ TEST(State, holds_a_copy_of_an_input_once_the_run_is_over) {
   EXPECT_TRUE(at::equal(at::ones({2}), session.run({at::rand({2})}).toTensor()));
 }
 
+TEST(State, views_of_it_that_are_returned_beside_it_are_copies) {
+  Session session(R"(graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %s : Tensor = stator::LoadState[slot=0]()
+  %v : Tensor = aten::squeeze(%s)
+  %w : Tensor = aten::add_.Tensor(%s, %x, %one)
+  %l : Tensor[] = prim::ListConstruct(%v, %s)
+  return (%l)
+)",
+                  {at::zeros({1, 2})});
+  const c10::IValue first = session.run({at::ones({1, 2})});
+  session.run({at::ones({1, 2})});
+  for (const at::Tensor& held : first.toTensorVector()) EXPECT_TRUE(held.eq(1).all().item<bool>()) << held;
+}
+
 TEST(Errors, name_the_operator_and_what_it_got_and_leave_the_runtime_usable) {
   Session session(R"(graph(%x : Tensor, %y : Tensor):
   %a : Tensor = aten::mul.Tensor(%x, %x)

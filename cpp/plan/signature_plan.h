@@ -65,9 +65,9 @@ struct SignatureStep {
     kGuard,   // goes on if `value`, a bool, is `expected`
     kLeave,   // goes over to the dynamic plan
   } kind = Kind::kKernel;
-  // What a call gives.
+  // What a call or kMake gives.
   struct Result {
-    int32_t slot = -1;
+    int32_t slot = -1;                 // of a call
     int32_t holder = -1;               // takes it too
     std::optional<TensorMeta> meta{};  // must look like this
     BufferId buffer = -1;              // then its memory
@@ -85,7 +85,6 @@ struct SignatureStep {
   int32_t from = -1;                    // kPut: another slot that holds the value already
   TraceValuePtr value{};                // kPut, kGuard
   TensorMeta meta{};                    // kMake
-  int32_t holder = -1;                  // kMake
   bool expected = false;                // kGuard
   std::vector<TraceValuePtr> inputs{};  // kCall
   std::vector<Result> results{};

@@ -77,7 +77,6 @@ TileExpression::Node TileExpression::op(TileOpcode code, Node a, Node b, Node c)
   NodeData node{.kind = NodeData::Kind::kOp, .type = result_type(code, type), .code = code};
   node.inputs[0] = a, node.inputs[1] = b, node.inputs[2] = c;
   nodes_.push_back(std::move(node));
-  ++ops_;
   return static_cast<Node>(nodes_.size()) - 1;
 }
 
@@ -161,7 +160,6 @@ bool TileExpression::join(const TileExpression& other) {
     moved[i] = static_cast<Node>(nodes_.size()) - 1;
   }
   for (const Store& store : other.stores_) stores_.push_back({moved[store.node], store.to});
-  ops_ += other.ops_;
   return true;
 }
 

@@ -32,7 +32,6 @@ class TileExpression {
   explicit TileExpression(at::IntArrayRef sizes) : sizes_(sizes) {}
 
   const at::DimVector& sizes() const { return sizes_; }
-  int64_t numel() const { return c10::multiply_integers(sizes_); }
 
   // The tensor is broadcast to the iteration space.
   Node load(const TensorView& view);
@@ -50,7 +49,6 @@ class TileExpression {
 
   std::vector<TensorView> reads() const;
   std::vector<TensorView> writes() const;
-  bool is_copy() const { return ops_ == 0; }
 
   // Appends another one over the same iteration space. What it loads from where this one stores is taken from there. False, and nothing has
   // changed, if it reads such memory in another order.
@@ -87,7 +85,6 @@ class TileExpression {
   at::DimVector sizes_;
   std::vector<NodeData> nodes_;
   std::vector<Store> stores_;
-  int32_t ops_ = 0;
 };
 
 }  // namespace stator

@@ -257,6 +257,7 @@ bool Tracer::trace_folded() {
   for (const c10::IValue& value : stack) {
     if (!is_plain(value) && (holds_tensors(value) || value.isObject())) return false;
   }
+  const Mark mark = here();
   for (size_t i = 0; i < stack.size(); ++i) {
     if (stack[i].isTensor()) {
       result_is(i, keep(stack[i].toTensor()));
@@ -264,7 +265,9 @@ bool Tracer::trace_folded() {
       result_is_known(i, stack[i]);
     }
   }
-  return adopt_results();
+  if (adopt_results()) return true;
+  go_back(mark);
+  return false;
 }
 
 // Bound kernels -----------------------------------------------------------------------------------------------------------
@@ -526,9 +529,7 @@ TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes,
       buffer.index = planned;
     } else if (buffer.home == ResultHome::Kind::kHeap || buffer.home == ResultHome::Kind::kElsewhere) {
       // Something may hold it when the run is over.
-      SignatureStep& step = emit(SignatureStep::Kind::kMake);
-      step.meta = meta;
-      step.holder = plan_->holder_count;
+      emit(SignatureStep::Kind::kMake).meta = meta;
       buffer.kind = Buffer::Kind::kHolder;
       buffer.index = plan_->holder_count;
       home = {Home::Kind::kHolder, plan_->holder_count++};

@@ -181,13 +181,13 @@ void Tracer::put(int32_t slot) {
   if (physical_[slot] == env_[slot]) return;
   SignatureStep& step = emit(SignatureStep::Kind::kPut);
   step.slot = slot;
-  step.from = holder_of(env_[slot]);
+  step.from = slot_with(env_[slot]);
   step.value = with_constants(env_[slot]);
   physical_[slot] = env_[slot];
 }
 
 // A slot in which the value stands already, -1 if there is none.
-int32_t Tracer::holder_of(const TraceValuePtr& value) const {
+int32_t Tracer::slot_with(const TraceValuePtr& value) const {
   const auto found = std::find(physical_.begin(), physical_.end(), value);
   return found == physical_.end() ? -1 : static_cast<int32_t>(found - physical_.begin());
 }
@@ -228,7 +228,7 @@ int32_t Tracer::snapshot(int32_t pc) {
       out.held.push_back(env_[slot]);
     } else {
       const auto same = std::find_if(put.begin(), put.end(), [&](int32_t other) { return env_[other] == env_[slot]; });
-      const int32_t from = same == put.end() ? holder_of(env_[slot]) : *same;
+      const int32_t from = same == put.end() ? slot_with(env_[slot]) : *same;
       out.slots.push_back({slot, with_constants(env_[slot]), from});
       put.push_back(slot);
     }

@@ -37,7 +37,7 @@ class Tracer final : private Binding {
   const TraceValuePtr& input_value(size_t i) const { return env_[slot_of(*instruction_, static_cast<int32_t>(i))]; }
   void define(size_t output, TraceValuePtr value);
   void put(int32_t slot);
-  int32_t holder_of(const TraceValuePtr& value) const;
+  int32_t slot_with(const TraceValuePtr& value) const;
   TraceValuePtr with_constants(const TraceValuePtr& value);
   void drop(const Instruction& instruction);
   int32_t snapshot(int32_t pc);

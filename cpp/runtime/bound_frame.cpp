@@ -105,8 +105,9 @@ void BoundFrame::put(const Step& step) {
 void BoundFrame::make(const Step& step) {
   const TensorMeta& meta = step.plan->meta;
   at::Tensor made = at::detail::empty_strided_cpu(meta.sizes, meta.strides, meta.dtype);
-  set_address(step.plan->results[0].buffer, made.data_ptr());
-  holders_[step.plan->holder] = std::move(made);
+  const SignatureStep::Result& result = step.plan->results[0];
+  set_address(result.buffer, made.data_ptr());
+  holders_[result.holder] = std::move(made);
 }
 
 bool BoundFrame::take_results(const Step& step) {

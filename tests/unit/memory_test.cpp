@@ -5,6 +5,7 @@
 
 #include "analysis/lifetimes.h"
 #include "graph/parser.h"
+#include "memory/greedy_by_size.h"
 #include "memory/storage_groups.h"
 #include "plan/plan.h"
 
@@ -46,6 +47,37 @@ TEST(StorageGroups, random_lifetimes_never_overlap_in_memory) {
         bool apart =
             layout.offsets[a] + bytes[a] <= layout.offsets[b] || layout.offsets[b] + bytes[b] <= layout.offsets[a];
         EXPECT_TRUE(apart || !lifetimes[a].meets(lifetimes[b])) << "buffers " << a << " and " << b;
+      }
+    }
+  }
+}
+
+TEST(GreedyBySize, fills_holes_and_takes_no_more_than_what_is_alive) {
+  const std::vector<BufferSpec> buffers{{64, {0, 1}}, {128, {1, 2}}, {64, {2, 3}}, {0, {0, 3}}};
+  const ArenaLayout layout = greedy_by_size(buffers);
+  EXPECT_EQ((std::vector<int64_t>{128, 0, 128, 0}), layout.offsets);
+  EXPECT_EQ(192, layout.bytes);
+  EXPECT_EQ(192, largest_live_set(buffers));
+  EXPECT_EQ(0, greedy_by_size({}).bytes);
+}
+
+TEST(GreedyBySize, random_buffers_never_overlap_and_stay_near_the_largest_live_set) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<BufferSpec> buffers;
+    for (int i = 0; i < 30; ++i) {
+      const auto first = static_cast<int32_t>(random() % 40);
+      buffers.push_back({static_cast<int64_t>(random() % 1000), {first, first + static_cast<int32_t>(random() % 10)}});
+    }
+    const ArenaLayout layout = greedy_by_size(buffers);
+    EXPECT_LE(static_cast<double>(layout.bytes), 1.5 * static_cast<double>(largest_live_set(buffers)));
+    for (size_t a = 0; a < buffers.size(); ++a) {
+      EXPECT_EQ(0, layout.offsets[a] % kArenaAlignment);
+      EXPECT_LE(layout.offsets[a] + buffers[a].bytes, layout.bytes);
+      for (size_t b = 0; b < a; ++b) {
+        const bool apart = layout.offsets[a] + buffers[a].bytes <= layout.offsets[b] ||
+                           layout.offsets[b] + buffers[b].bytes <= layout.offsets[a];
+        EXPECT_TRUE(apart || !buffers[a].lifetime.meets(buffers[b].lifetime)) << "buffers " << a << " and " << b;
       }
     }
   }

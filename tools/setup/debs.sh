@@ -11,7 +11,6 @@ wanted="
 /usr/include/CLI/CLI.hpp                    libcli11-dev
 /usr/include/zlib.h                         zlib1g-dev
 /usr/lib/$multiarch/libgtest.a              libgtest-dev
-/usr/lib/$multiarch/libbenchmark.so         libbenchmark-dev libbenchmark1debian
 /usr/bin/abidw                              abigail-tools libabigail0
 /usr/lib/$multiarch/libdw.so.1              libdw1
 /usr/lib/$multiarch/libelf.so.1             libelf1

@@ -297,13 +297,13 @@ bool rms_norm(const void* specification, void* const* addresses) {
   return true;
 }
 
-void scale_run(const float* from, int64_t count, float scale, float shift, float* to) {
+void scale_run(const float* from, int64_t count, float center, float scale, float shift, float* to) {
   if (count == 1) {
-    *to = *from * scale + shift;
+    *to = (*from - center) * scale + shift;
     return;
   }
-  const Vec by(scale), plus(shift);
-  map(from, count, to, [&](const Vec& x) { return at::vec::fmadd(x, by, plus); });
+  const Vec middle(center), by(scale), plus(shift);
+  map(from, count, to, [&](const Vec& x) { return at::vec::fmadd(x - middle, by, plus); });
 }
 
 bool group_norm(const void* specification, void* const* addresses) {
@@ -319,10 +319,12 @@ bool group_norm(const void* specification, void* const* addresses) {
   for (int64_t r = 0; r < spec.batch * spec.groups; ++r) {
     const Moments moments = moments_of_row(from, row);
     const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, row, spec.eps);
+    const auto rounded = static_cast<float>(moments.mean - static_cast<double>(mean));
     for (int64_t c = 0; c < spec.channels; ++c, from += spec.size, to += spec.size) {
       const int64_t channel = r % spec.groups * spec.channels + c;
       const float scale = weights ? factor * weights[channel] : factor;
-      scale_run(from, spec.size, scale, (biases ? biases[channel] : 0.0f) - mean * scale, to);
+      const float shift = (biases ? biases[channel] : 0.0f) - rounded * scale;
+      scale_run(from, spec.size, mean, scale, shift, to);
     }
     if (means) means[r] = mean;
     if (factors) factors[r] = factor;
@@ -358,7 +360,7 @@ bool scale_channels(const void* specification, void* const* addresses) {
   }
   for (int64_t o = 0; o < spec.outer; ++o) {
     for (int64_t c = 0; c < spec.channels; ++c, from += spec.inner, to += spec.inner) {
-      scale_run(from, spec.inner, scale[c], shift[c], to);
+      scale_run(from, spec.inner, 0.0f, scale[c], shift[c], to);
     }
   }
   return true;

@@ -55,15 +55,16 @@ void floor_divide(const Call& call) {
   run_structured<native::structured_div_out_mode>(call, self, other.get(), std::optional<std::string_view>("floor"));
 }
 
-// Sizes and strides that a TensorIterator gives a fresh result, in the two cases where that is plain to see: all arguments contiguous, or all
-// of one shape and one dense order. False otherwise.
+// Sizes and strides that a TensorIterator gives a fresh result, in the two cases where that is plain to see: all arguments contiguous, one of
+// them of the result's shape (where all are broadcast, it may turn the order of dimensions); or all of one shape and one dense order.
+// False otherwise.
 template <class... T>
 bool iterator_shape(at::DimVector& sizes, at::DimVector& strides, const at::Tensor& first, const T&... rest) {
   if (first.is_contiguous() && (rest.is_contiguous() && ...)) {
     sizes = first.sizes();
     ((sizes = at::infer_size_dimvector(sizes, rest.sizes())), ...);
     strides.clear();
-    return true;
+    return first.sizes() == sizes || ((rest.sizes() == sizes) || ...);
   }
   if (!first.is_non_overlapping_and_dense() ||
       !((rest.sizes() == first.sizes() && rest.strides() == first.strides()) && ...))

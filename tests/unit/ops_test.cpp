@@ -24,7 +24,7 @@ std::vector<Row> pointwise(const Shared& shared) {
     {{"aten::where.self"},
      {{bits({4, 5}), f, rnd({4, 5})}, {bits({4, 1}), f, rnd({5})}, {bits({4, 5}), f, wide({4, 5})}, {bits({5, 4}).t(), rnd({5, 4}).t(), rnd({5, 4}).t()},
       {bits({4, 5}), rnd({5, 4}).t(), f}, {bits({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast), images, last({2, 3, 4, 5})}, {bits({3}), whole({3}), rnd({})}}},
-    {{"aten::where.ScalarOther"}, {{bits({4, 5}), f, 2}, {bits({4, 5}), whole({5}), 0.5}, {bits({5}), half({5}), -INFINITY}}},
+    {{"aten::where.ScalarOther"}, {{bits({1, 5, 1}), rnd({5, 1, 1}), 0.5}, {bits({4, 5}), f, 2}, {bits({4, 5}), whole({5}), 0.5}, {bits({5}), half({5}), -INFINITY}}},
     {{"aten::where.ScalarSelf"}, {{bits({4, 5}), 2, f}, {bits({4, 5}), 1.5, whole({5})}}},
     {{"aten::masked_fill.Scalar", "aten::masked_fill_.Scalar"}, {{f, bits({4, 5}), -INFINITY}, {f, bits({5}), 1}, {rnd({5, 4}).t(), bits({4, 1}), 0}, {whole({5}), bits({5}), 3}, {f, f, 0}}},
     {{"aten::masked_fill.Scalar"}, {{rnd({5}), bits({4, 5}), 1.5}}},

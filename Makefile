@@ -174,6 +174,12 @@ sanitize: tools libtorch $(DEPS_STAMP)/debs ## Quick tests of C and C++ under AS
 	@tools/setup/native.sh asan $(BUILD)/asan $(JOBS)
 	$(FIXED_ADDRESSES) ctest --test-dir $(BUILD)/asan --output-on-failure --no-tests=error -j $(JOBS) -L quick
 
+# Python finds libstator by its own path; LD_LIBRARY_PATH goes before that.
+sanitize-soak: sanitize python $(VENV_STAMP)/test ## Random models against the same sanitizer build for SECONDS (600)
+	$(FIXED_ADDRESSES) $(ENV) --build $(CURDIR)/$(BUILD)/asan env LD_LIBRARY_PATH=$(CURDIR)/$(BUILD)/asan/lib \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  $(CURDIR)/$(PYTHON) -W ignore tests/random/soak.py --seconds $(SECONDS_OF_SOAK)
+
 sanitize-go: sanitize $(DEPS_STAMP)/go ## The Go binding's tests against the same sanitizer build
 	cd $(GO_DIR) && $(FIXED_ADDRESSES) ../../../$(ENV) --build $(CURDIR)/$(BUILD)/asan go test -asan -count=1 ./...
 

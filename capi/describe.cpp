@@ -23,7 +23,7 @@ Json describe_input(const StaticMethod& method, int32_t index) {
   const Parameter& parameter = method.parameters()[index];
   Json out{{"name", parameter.name}, {"type", parameter.type->annotation_str()}};
   if (parameter.default_value) out["default"] = print(*parameter.default_value, kLongestDefault);
-  if (const TensorSpec* spec = method.spec(index)) {
+  if (const InputSpec* spec = method.spec(index)) {
     if (spec->dtype) out["dtype"] = dtype_name(*spec->dtype);
     if (spec->shape) {
       Json shape = Json::array();
@@ -94,6 +94,43 @@ std::string signature_text(const SignatureEntry& entry) {
   return "";
 }
 
+const char* step_kind(SignatureStep::Kind kind) {
+  using Kind = SignatureStep::Kind;
+  switch (kind) {
+    case Kind::kTile:
+    case Kind::kKernel:
+      return "kernel";
+    case Kind::kCall:
+      return "call";
+    case Kind::kPut:
+      return "put";
+    case Kind::kClear:
+      return "clear";
+    case Kind::kMake:
+      return "allocate";
+    case Kind::kGuard:
+      return "guard";
+    case Kind::kLeave:
+      return "leave";
+  }
+  return "";
+}
+
+// The nodes whose work a step does, by their numbers in the dynamic plan.
+Json describe_steps(const SignaturePlan& plan) {
+  Json steps = Json::array();
+  for (const SignatureStep& step : plan.steps) {
+    Json nodes = Json::array();
+    const auto add = [&](int32_t pc) {
+      if (pc >= 0 && plan.dynamic->code[pc].node >= 0) nodes.push_back(std::to_string(plan.dynamic->code[pc].node));
+    };
+    for (int32_t pc : step.joined) add(pc);
+    add(step.pc);
+    steps.push_back({{"kind", step_kind(step.kind)}, {"nodes", nodes}});
+  }
+  return steps;
+}
+
 // Inputs, then the state that the method reads.
 Json describe_signatures(const StaticMethod& method) {
   Json out = Json::array();
@@ -101,7 +138,12 @@ Json describe_signatures(const StaticMethod& method) {
   for (const auto& plan : method.signatures()->plans()) {
     Json inputs = Json::array();
     for (const SignatureEntry& entry : plan->signature.entries()) inputs.push_back(signature_text(entry));
-    out.push_back({{"inputs", inputs}, {"bound_nodes", plan->bound_count}, {"workspace_bytes", plan->workspace_bytes}});
+    out.push_back({{"inputs", inputs},
+                   {"bound_nodes", plan->bound_count},
+                   {"steps", describe_steps(*plan)},
+                   {"workspace_bytes", plan->workspace_bytes},
+                   {"live_bytes", plan->live_bytes},
+                   {"group_bytes", plan->group_bytes}});
   }
   return out;
 }

@@ -6,6 +6,8 @@
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
+#include "runtime/strict.h"
+#include "runtime/warm_up.h"
 
 using namespace stator;
 using namespace stator::capi;
@@ -29,6 +31,7 @@ stator_status* load_module(const stator_options* options, const char* path, stat
     if (settings.name.empty()) settings.name = file_name(path);
     auto handle = std::make_unique<stator_module>();
     handle->module = std::make_shared<StaticModule>(load(settings), settings);
+    if (settings.strict) make_strict(handle->module);
     add_to_metrics(std::shared_ptr<const StaticModule>(handle->module));
     *out = handle.release();
   });
@@ -120,6 +123,19 @@ stator_status* stator_module_find_method(const stator_module* module, const char
       throw Error(ErrorCode::kNotFound, std::string("the module has no method \"") + name + "\"; it has " + known);
     }
     *out = as_handle(method);
+  });
+}
+
+stator_status* stator_module_warm_up(stator_module* module, const stator_method* method, const char* signature,
+                                     const stator_options* options) {
+  return guarded([&] {
+    require_handle(module, "module");
+    require_handle(method, "method");
+    require_handle(signature, "signature");
+    WarningsToLog warnings;
+    RuntimeOptions settings = runtime_options(options);
+    if (settings.intra_op_threads == 0) settings.intra_op_threads = 1;  // as in a pool
+    warm_up(module->module, as_method(method), signature, settings);
   });
 }
 

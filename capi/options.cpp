@@ -24,11 +24,12 @@ constexpr std::array<const char*, 3> kTypeNames{"a whole number (stator_options_
                                                 "a real number (stator_options_set_double)",
                                                 "a text (stator_options_set_str)"};
 
-constexpr std::array<Key, 11> kKeys{{
+constexpr std::array<Key, 12> kKeys{{
     {"weights", kString, kLoad},
     {"signature", kString, kLoad},
     {"memory_planner", kString, kLoad},
     {"plans", kString, kLoad},
+    {"strict", kString, kLoad},
     {"name", kString, kLoad},
     {"intra_op_threads", kInt, kRuntime | kPool},
     {"inter_op_threads", kInt, kRuntime | kPool},
@@ -114,6 +115,14 @@ PlannerKind planner(const stator_options* options) {
   refuse(R"(option "memory_planner": expected "standard", "naive" or "none", got ")" + *value + "\"");
 }
 
+void read_plans(const stator_options* options, ModuleOptions& out) {
+  const auto* value = setting<std::string>(options, "plans");
+  out.signature_plans = !value || *value != "dynamic";
+  out.plans_at_once = value && *value == "eager";
+  if (!value || *value == "signature" || *value == "eager" || *value == "dynamic") return;
+  refuse(R"(option "plans": expected "signature", "eager" or "dynamic", got ")" + *value + "\"");
+}
+
 RuntimeOptions read_runtime_options(const stator_options* options) {
   RuntimeOptions out;
   out.intra_op_threads = whole_number(options, "intra_op_threads", 1, 4096, 0);
@@ -146,9 +155,14 @@ ModuleOptions module_options(const stator_options* options) {
   out.map_weights = choose(options, "weights", "copy", "map");
   out.planner = planner(options);
   out.memory_limit = memory_limit(options);
-  out.signature_plans = !choose(options, "plans", "signature", "dynamic");
+  read_plans(options, out);
   if (const auto* text = setting<std::string>(options, "signature")) out.signature = *text;
   if (const auto* text = setting<std::string>(options, "name")) out.name = *text;
+  out.strict = choose(options, "strict", "off", "on");
+  if (out.strict && out.signature.empty())
+    refuse("option \"strict\" needs option \"signature\": the shapes that the method is to run on");
+  if (out.strict && (!out.signature_plans || out.memory_limit > 0))
+    refuse("option \"strict\" excludes \"plans\" = \"dynamic\" and \"memory_limit_bytes\"");
   return out;
 }
 

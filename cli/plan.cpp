@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -8,14 +9,40 @@
 namespace cli {
 namespace {
 
-// One run, so that the plan tells the bytes that this input needs.
-void run_once(stator_module* module, const stator_method* method, const InputOptions& options) {
-  const Progress progress("running once");
+// So that the plan tells the bytes that this input needs, and there is a plan for its signature, which is made when it is seen again.
+void run_twice(stator_module* module, const stator_method* method, const InputOptions& options) {
+  const Progress progress("running twice");
   const std::vector<Input> inputs = inputs_of(module, method);
   const CallArguments call = call_arguments(inputs, read_arguments(inputs, options));
   const Runtime runtime = make<Runtime>(stator_runtime_create, module, nullptr);
   const Arena arena = make<Arena>(stator_arena_create, module, nullptr);
-  make<ValuePtr>(stator_runtime_call, runtime.get(), method, call.args.get(), call.kwargs.get(), arena.get());
+  for (int run = 0; run < 2; ++run)
+    make<ValuePtr>(stator_runtime_call, runtime.get(), method, call.args.get(), call.kwargs.get(), arena.get());
+}
+
+// What runs on these inputs do, if there is a plan for them: which nodes are joined into one step, and what memory it takes.
+void print_signature(const Json& signature, const Json& nodes) {
+  std::string inputs;
+  for (const Json& input : signature.at("inputs")) inputs += (inputs.empty() ? "" : ", ") + input.get<std::string>();
+  std::cout << "\nplan for " << inputs << "\n\n";
+  Table table({"step", "kind", "nodes", "operators"});
+  int64_t number = 0;
+  for (const Json& step : signature.at("steps")) {
+    std::string numbers;
+    std::string operators;
+    for (const Json& node : step.at("nodes")) {
+      const auto found =
+          std::find_if(nodes.begin(), nodes.end(), [&](const Json& each) { return each.at("node") == node; });
+      numbers += (numbers.empty() ? "" : " ") + node.get<std::string>();
+      if (found != nodes.end()) operators += (operators.empty() ? "" : " ") + found->at("operator").get<std::string>();
+    }
+    table.add({std::to_string(number++), step.at("kind"), numbers, operators});
+  }
+  std::cout << table.str() << '\n'
+            << plural(signature.at("bound_nodes").get<int64_t>(), "node") << " in bound kernels; workspace "
+            << format_bytes(signature.at("workspace_bytes")) << ", at most " << format_bytes(signature.at("live_bytes"))
+            << " alive at once; Static Runtime's groups would take " << format_bytes(signature.at("group_bytes"))
+            << '\n';
 }
 
 void print_counts(const Json& nodes) {
@@ -39,7 +66,7 @@ void plan(const Common& common, const PlanOptions& options) {
   const bool ran = !inputs.file.empty() || !inputs.shapes.empty();
   if (!options.svg.empty() && !ran)
     throw UsageError("--svg draws the bytes that a run needs: give --inputs FILE or --shape");
-  if (ran) run_once(module.get(), method, inputs);
+  if (ran) run_twice(module.get(), method, inputs);
   if (!options.svg.empty()) write_text(options.svg, text_of(stator_method_plan_svg, method));
   const Json plan = parse_json(text_of(stator_method_plan, method), "stator_method_plan");
   if (common.json) return print_json(plan);
@@ -64,6 +91,7 @@ void plan(const Common& common, const PlanOptions& options) {
   } else {
     std::cout << "their bytes depend on the shapes: give --inputs FILE or --shape to see them\n";
   }
+  if (!plan.at("signatures").empty()) print_signature(plan.at("signatures").front(), nodes);
   std::cout << std::flush;
 }
 

@@ -99,6 +99,10 @@ stator_status *stator_module_trim(stator_module *module) {
   return forward<kModuleTrim>(stator_module_trim, module);
 }
 
+stator_status *stator_module_warm_up(stator_module *module, const stator_method *method, const char *signature, const stator_options *options) {
+  return forward<kModuleWarmUp>(stator_module_warm_up, module, method, signature, options);
+}
+
 stator_status *stator_module_metrics(const stator_module *module, stator_bytes **out) {
   return forward<kModuleMetrics>(stator_module_metrics, module, out);
 }

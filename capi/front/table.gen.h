@@ -4,7 +4,7 @@
 #ifndef STATOR_FRONT_TABLE_GEN_H
 #define STATOR_FRONT_TABLE_GEN_H
 
-#define STATOR_TABLE_ID 0x9450075fd05ee4d0u
+#define STATOR_TABLE_ID 0x9565e0c8e5f69595u
 
 enum stator_core_index {
   kCoreLiveHandles,
@@ -32,6 +32,7 @@ enum stator_core_index {
   kModuleFindMethod,
   kModuleDescribe,
   kModuleTrim,
+  kModuleWarmUp,
   kModuleMetrics,
   kMethodName,
   kMethodInputCount,

@@ -4,6 +4,7 @@
 
 #include "kernels/dispatch.h"
 #include "memory/greedy_by_size.h"
+#include "memory/storage_groups.h"
 #include "plan/fuse.h"
 #include "plan/tracer.h"
 #include "plan/uses.h"
@@ -48,6 +49,16 @@ void drop_holders(SignaturePlan& plan) {
   }
 }
 
+int64_t bytes_in_groups(const std::vector<BufferSpec>& specs) {
+  std::vector<Lifetime> lifetimes;
+  std::vector<int64_t> bytes;
+  for (const BufferSpec& spec : specs) {
+    lifetimes.push_back(spec.lifetime);
+    bytes.push_back(spec.bytes);
+  }
+  return layout_groups(assign_storage_groups(lifetimes), bytes).bytes;
+}
+
 void place_buffers(SignaturePlan& plan) {
   const auto end = static_cast<int32_t>(plan.steps.size());
   std::vector<Lifetime> lifetimes(plan.buffers.size(), {end + 1, -1});
@@ -74,6 +85,8 @@ void place_buffers(SignaturePlan& plan) {
   const ArenaLayout layout = greedy_by_size(specs);
   for (size_t i = 0; i < placed.size(); ++i) plan.buffers[placed[i]].offset = layout.offsets[i];
   plan.workspace_bytes = layout.bytes;
+  plan.live_bytes = largest_live_set(specs);
+  plan.group_bytes = bytes_in_groups(specs);
 }
 
 bool has_only_kernels(const SignaturePlan& plan) {

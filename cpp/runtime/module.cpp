@@ -16,10 +16,13 @@ StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t 
     : method_(std::move(method)), index_(index) {
   if (!method_.graph) return;
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
-  if (options.signature_plans) signatures_ = std::make_unique<SignatureCache>(std::move(packed), std::move(budget));
+  if (!options.signature_plans) return;
+  const auto when = options.plans_at_once ? SignatureCache::When::kAtOnce : SignatureCache::When::kSecondSight;
+  signatures_ = std::make_unique<SignatureCache>(std::move(packed), std::move(budget), when);
 }
 
 void StaticMethod::trim() {
+  if (strict_) return;
   if (signatures_) signatures_->clear();
   if (plan_) plan_->forget_sizes();
 }
@@ -34,10 +37,11 @@ const Graph& StaticMethod::graph() const {
   return *method_.graph;
 }
 
-void StaticMethod::declare(const std::vector<TensorSpec>& specs) {
+void StaticMethod::declare(const std::vector<InputSpec>& specs, bool strict) {
+  strict_ = strict;
   specs_.resize(method_.parameters.size());
   declared_.assign(method_.parameters.size(), false);
-  for (const TensorSpec& spec : specs) {
+  for (const InputSpec& spec : specs) {
     auto it = std::find_if(method_.parameters.begin(), method_.parameters.end(),
                            [&](const Parameter& p) { return p.name == spec.name; });
     if (it == method_.parameters.end()) {
@@ -58,9 +62,8 @@ void StaticMethod::declare(const std::vector<TensorSpec>& specs) {
 std::vector<at::Tensor> StaticMethod::declared_tensors() const {
   std::vector<at::Tensor> out(specs_.size());
   for (size_t i = 0; i < specs_.size(); ++i) {
-    const TensorSpec& spec = specs_[i];
-    if (!declared_[i] || !spec.dtype || !spec.shape) continue;
-    if (std::any_of(spec.shape->begin(), spec.shape->end(), [](int64_t size) { return size < 0; })) continue;
+    const InputSpec& spec = specs_[i];
+    if (!declared_[i] || spec.value || !spec.is_fixed()) continue;
     out[i] = at::empty(*spec.shape, at::TensorOptions(*spec.dtype).device(at::kMeta));
   }
   return out;
@@ -79,12 +82,12 @@ StaticModule::StaticModule(Program program, const ModuleOptions& options)
                                                       packed_, budget_));
   }
   if (!options.signature.empty()) {
-    auto specs = parse_signature(options.signature);
+    auto specs = parse_signature(options.signature, "option \"signature\"");
     auto it =
         std::find_if(methods_.begin(), methods_.end(), [](const auto& method) { return method->name() == "forward"; });
     if (it == methods_.end())
       throw Error(ErrorCode::kInvalidArgument, "option \"signature\": the module has no method \"forward\"");
-    (*it)->declare(specs);
+    (*it)->declare(specs, options.strict);
   }
 }
 

@@ -40,11 +40,14 @@ class StaticMethod {
   const Graph& graph() const;
   // NULL if the method has only the dynamic plan.
   SignatureCache* signatures() const { return signatures_.get(); }
-  const TensorSpec* spec(int32_t input) const {
+  // What is declared of an input, NULL if nothing is.
+  const InputSpec* spec(int32_t input) const {
     return input < static_cast<int32_t>(specs_.size()) && declared_[input] ? &specs_[input] : nullptr;
   }
-  void declare(const std::vector<TensorSpec>& specs);
-  // As StaticModule::trim().
+  void declare(const std::vector<InputSpec>& specs, bool strict);
+  // Runs need a plan made at load (strict.h).
+  bool strict() const { return strict_; }
+  // As StaticModule::trim(). A strict method keeps its plan.
   void trim();
   bool writes_input(int32_t input) const { return plan_ && plan_->writes_input[input]; }
   int32_t output_count() const {
@@ -58,8 +61,9 @@ class StaticMethod {
   int32_t index_;
   std::unique_ptr<Plan> plan_;
   std::unique_ptr<SignatureCache> signatures_;
-  std::vector<TensorSpec> specs_;
+  std::vector<InputSpec> specs_;
   std::vector<bool> declared_;
+  bool strict_ = false;
 };
 
 class StaticModule {

@@ -14,6 +14,8 @@ enum class StateSharing : uint8_t { kUnset, kPrivate, kShared };
 struct ModuleOptions {
   bool map_weights = false;
   bool signature_plans = false;
+  bool plans_at_once = false;  // at the first sight of a signature, not the second
+  bool strict = false;         // strict.h
   PlannerKind planner = PlannerKind::kStandard;
   std::string signature = {};  // "" or as signature.h parses it
   std::string name = {};       // for metrics
@@ -27,6 +29,7 @@ struct RuntimeOptions {
   StateSharing state = StateSharing::kUnset;
   int64_t memory_limit = 0;  // bytes; 0: none but the module's
   bool latencies = true;     // measured and counted
+  bool warms_up = false;     // its runs are for the plans that they leave behind
 };
 
 struct PoolOptions {

@@ -5,6 +5,8 @@
 #include <ATen/ops/copy.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "graph/log.h"
 #include "ops/threads.h"
@@ -44,6 +46,13 @@ StaticRuntime::StaticRuntime(std::shared_ptr<StaticModule> module, const Runtime
       budget_(std::make_shared<MemoryBudget>("runtime", options.memory_limit, module_->budget())),
       workspace_(budget_),
       methods_(module_->methods().size()) {
+  const auto& methods = module_->methods();
+  if (budget_->limited() &&
+      std::any_of(methods.begin(), methods.end(), [](auto& method) { return method->strict(); })) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "strict mode: a runtime of this module takes no memory limit: memory is counted as runs allocate, and "
+                "these do not");
+  }
   if (options_.intra_op_threads == 0) options_.intra_op_threads = available_processors();
   if (options_.inter_op_threads < 0) options_.inter_op_threads = available_processors() - 1;
   state_ = options_.state == StateSharing::kShared ? module_->shared_state() : module_->make_state();
@@ -151,7 +160,7 @@ StaticRuntime::MethodState& StaticRuntime::method_state(const StaticMethod& meth
   check_owner(method);
   auto& state = methods_[method.index()];
   if (!state) {
-    state = std::make_unique<MethodState>(method, workspace_, *metrics_, options_.intra_op_threads > 1);
+    state = std::make_unique<MethodState>(method, workspace_, *metrics_, options_);
     if (method.plan().has_tasks) {
       if (!forks_) forks_ = std::make_shared<Forks>(state_, options_, budget_);
       state->frame.join(forks_.get());
@@ -164,9 +173,7 @@ c10::IValue StaticRuntime::accept(const StaticMethod& method, int32_t index, c10
   const Parameter& parameter = method.parameters()[index];
   if (!(value.isTensor() && parameter.type->kind() == c10::TypeKind::TensorType))
     value = conform(value, parameter.type, input_name(method, index));
-  if (value.isTensor()) {
-    if (const TensorSpec* spec = method.spec(index)) check_tensor(*spec, value.toTensor(), index);
-  }
+  if (const InputSpec* spec = method.spec(index)) check_input(*spec, value, index);
   return value;
 }
 

@@ -70,9 +70,9 @@ class StaticRuntime {
   };
   // What a runtime keeps for a method it has been used with.
   struct MethodState {
-    MethodState(const StaticMethod& method, MemoryBlock& workspace, RunMetrics& metrics, bool several_threads)
+    MethodState(const StaticMethod& method, MemoryBlock& workspace, RunMetrics& metrics, const RuntimeOptions& options)
         : frame(method.plan()), bound(method.plan().input_count) {
-      if (method.signatures()) signatures.emplace(frame, workspace, *method.signatures(), metrics, several_threads);
+      if (method.signatures()) signatures.emplace(frame, workspace, method, metrics, options);
     }
     Frame frame;
     std::optional<SignatureRuns> signatures;

@@ -1,8 +1,11 @@
 #include "runtime/signature.h"
 
+#include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "graph/error.h"
+#include "values/conform.h"
 
 namespace stator {
 namespace {
@@ -10,10 +13,10 @@ namespace {
 // A reader of the little language above.
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  Reader(std::string_view text, const std::string& given_as) : text_(text), given_as_(given_as) {}
 
-  std::vector<TensorSpec> read() {
-    std::vector<TensorSpec> specs;
+  std::vector<InputSpec> read() {
+    std::vector<InputSpec> specs;
     do {
       specs.push_back(spec());
     } while (take(','));
@@ -34,21 +37,26 @@ class Reader {
   std::string word(const char* what) {
     skip_space();
     size_t start = position_;
-    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) ||
-                                        text_[position_] == '_' || text_[position_] == '.'))
+    while (position_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_' ||
+            text_[position_] == '.' || text_[position_] == '-' || text_[position_] == '+'))
       ++position_;
     if (position_ == start) fail(std::string("expected ") + what);
     return std::string(text_.substr(start, position_ - start));
   }
   [[noreturn]] void fail(const std::string& why) {
-    throw Error(ErrorCode::kInvalidArgument, "option \"signature\": " + why + " at character " +
-                                                 std::to_string(position_) + " of \"" + std::string(text_) +
-                                                 "\"; write it as in \"x: float32[?, 8], mask: bool[?]\"");
+    throw Error(ErrorCode::kInvalidArgument, given_as_ + ": " + why + " at character " + std::to_string(position_) +
+                                                 " of \"" + std::string(text_) +
+                                                 "\"; write it as in \"x: float32[?, 8], mask: bool[?], steps = 3\"");
   }
-  TensorSpec spec() {
-    TensorSpec out;
+  InputSpec spec() {
+    InputSpec out;
     out.name = word("the name of an input");
-    if (!take(':')) fail("expected ':'");
+    if (take('=')) {
+      out.value = literal();
+      return out;
+    }
+    if (!take(':')) fail("expected ':' or '='");
     if (!take('?')) {
       std::string name = word("a dtype");
       out.dtype = dtype_from_name(name);
@@ -65,6 +73,24 @@ class Reader {
     }
     return out;
   }
+  c10::IValue literal() {
+    const std::string text = word("a number, true, false or none");
+    if (text == "true" || text == "false") return text == "true";
+    if (text == "none") return c10::IValue();
+    size_t used = 0;
+    try {
+      if (text.find_first_of(".en") == std::string::npos) {
+        const int64_t whole = std::stoll(text, &used);
+        if (used == text.size()) return whole;
+      } else {
+        const double real = std::stod(text, &used);
+        if (used == text.size()) return real;
+      }
+    } catch (const std::exception&) {
+      // No number, or too large a one.
+    }
+    fail("expected a number, true, false or none");
+  }
   int64_t size() {
     std::string digits = word("a size or '?'");
     if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
@@ -73,27 +99,18 @@ class Reader {
   }
 
   std::string_view text_;
+  const std::string& given_as_;
   size_t position_ = 0;
 };
 
-}  // namespace
-
-std::string TensorSpec::str() const {
-  std::string out = dtype ? dtype_name(*dtype) : "?";
-  if (!shape) return out;
-  out += "[";
-  for (size_t i = 0; i < shape->size(); ++i) {
-    if (i) out += ", ";
-    out += (*shape)[i] < 0 ? "?" : std::to_string((*shape)[i]);
-  }
-  return out + "]";
+std::string text_of(const c10::IValue& value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
 }
 
-std::vector<TensorSpec> parse_signature(std::string_view text) { return Reader(text).read(); }
-
-void check_tensor(const TensorSpec& spec, const at::Tensor& tensor, int argument) {
+void check_tensor(const InputSpec& spec, const at::Tensor& tensor, const std::string& place) {
   const auto fail = [&](ErrorCode code, const std::string& why) {
-    std::string place = "input \"" + spec.name + "\" (argument " + std::to_string(argument + 1) + ")";
     throw Error(code, place + ": expected " + spec.str() + ", got " + describe_tensor(tensor) + "; " + why,
                 {"", "", "", place});
   };
@@ -114,6 +131,39 @@ void check_tensor(const TensorSpec& spec, const at::Tensor& tensor, int argument
                                           std::to_string(tensor.size(static_cast<int64_t>(i))) + " instead of " +
                                           std::to_string(wanted));
     }
+  }
+}
+
+}  // namespace
+
+bool InputSpec::is_fixed() const {
+  if (value) return true;
+  return dtype && shape && std::all_of(shape->begin(), shape->end(), [](int64_t size) { return size >= 0; });
+}
+
+std::string InputSpec::str() const {
+  if (value) return text_of(*value);
+  std::string out = dtype ? dtype_name(*dtype) : "?";
+  if (!shape) return out;
+  out += "[";
+  for (size_t i = 0; i < shape->size(); ++i) {
+    if (i) out += ", ";
+    out += (*shape)[i] < 0 ? "?" : std::to_string((*shape)[i]);
+  }
+  return out + "]";
+}
+
+std::vector<InputSpec> parse_signature(std::string_view text, const std::string& given_as) {
+  return Reader(text, given_as).read();
+}
+
+void check_input(const InputSpec& spec, const c10::IValue& value, int argument) {
+  const std::string place = "input \"" + spec.name + "\" (argument " + std::to_string(argument + 1) + ")";
+  if (value.isTensor() && !spec.value) return check_tensor(spec, value.toTensor(), place);
+  const bool fits = spec.value ? !value.isTensor() && value.equals(*spec.value).toBool() : value.isNone();
+  if (!fits) {
+    const std::string got = value.isScalar() ? text_of(value) : describe_kind(value);
+    throw Error(ErrorCode::kTypeMismatch, place + ": expected " + spec.str() + ", got " + got, {"", "", "", place});
   }
 }
 

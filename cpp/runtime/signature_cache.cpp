@@ -34,12 +34,34 @@ void SignatureCache::insert(Entry entry) {
   entries_.pop_back();
 }
 
-SignatureCache::Found SignatureCache::find(const InputSignature& signature) {
-  std::lock_guard lock(mutex_);
-  if (auto found = touch(signature); found != entries_.end()) return {found->plan, !found->plan && !found->no_room};
-  insert({signature, nullptr});
-  return {};
+bool SignatureCache::is_worth_it(const Entry& entry, bool at_once) {
+  if (entry.no_room || entry.being_made) return false;
+  return at_once || (entry.sights >= 2 && credit_ >= kCostOfPlan) || entry.sights >= kSightsThatSuffice;
 }
+
+SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool at_once) {
+  std::lock_guard lock(mutex_);
+  auto found = touch(signature);
+  if (found == entries_.end()) {
+    insert({signature, nullptr});
+    found = entries_.begin();
+  }
+  if (found->plan) {
+    credit_ = std::min(credit_ + 1, most_credit());
+    return {found->plan};
+  }
+  found->sights = std::min(found->sights + 1, kSightsThatSuffice);
+  if (!is_worth_it(*found, at_once)) return {};
+  credit_ = std::max<int64_t>(credit_ - kCostOfPlan, 0);
+  found->being_made = true;
+  return {.make = true};
+}
+
+SignatureCache::Found SignatureCache::find(const InputSignature& signature) {
+  return find(signature, when_ == When::kAtOnce);
+}
+
+SignatureCache::Found SignatureCache::find_at_once(const InputSignature& signature) { return find(signature, true); }
 
 void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
   std::lock_guard lock(mutex_);
@@ -48,12 +70,18 @@ void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
     insert({plan->signature, nullptr});
     found = entries_.begin();
   }
+  found->being_made = false;
   if (!found->plan) give(*found, std::move(plan));
 }
 
 void SignatureCache::refuse(const InputSignature& signature) {
   std::lock_guard lock(mutex_);
-  if (auto found = touch(signature); found != entries_.end()) found->no_room = true;
+  if (auto found = touch(signature); found != entries_.end()) found->being_made = false, found->no_room = true;
+}
+
+void SignatureCache::give_up(const InputSignature& signature) {
+  std::lock_guard lock(mutex_);
+  if (auto found = touch(signature); found != entries_.end()) found->being_made = false;
 }
 
 void SignatureCache::give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) const {

@@ -2,14 +2,21 @@
 
 #include <algorithm>
 
+#include "graph/error.h"
 #include "graph/log.h"
 #include "runtime/execute.h"
 
 namespace stator {
 
-SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics,
-                             bool several_threads)
-    : frame_(frame), workspace_(workspace), cache_(cache), metrics_(metrics), several_threads_(several_threads) {
+SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, const StaticMethod& method, RunMetrics& metrics,
+                             const RuntimeOptions& options)
+    : frame_(frame),
+      workspace_(workspace),
+      cache_(*method.signatures()),
+      metrics_(metrics),
+      several_threads_(options.intra_op_threads > 1),
+      warms_up_(options.warms_up),
+      strict_(method.strict() && !options.warms_up) {
   for (const Instruction& instruction : frame.plan().code) {
     if (instruction.kind == InstructionKind::kLoadState) state_read_.push_back(instruction.index);
   }
@@ -22,9 +29,12 @@ void SignatureRuns::run(State& state) {
   const RunValues values{frame_.inputs(), state.slots, state_read_, several_threads_};
   if (BoundFrame* bound = kept(values)) return run_bound(*bound, state);
   InputSignature signature(values);
-  SignatureCache::Found found = cache_.find(signature);
+  SignatureCache::Found found = warms_up_ ? cache_.find_at_once(signature) : cache_.find(signature);
   if (found.plan) {
     run_bound(keep(std::move(found.plan)), state);
+  } else if (strict_) {
+    throw Error(ErrorCode::kShapeMismatch,
+                "strict mode: no plan was made at load for inputs that lie so in memory: bind contiguous ones");
   } else if (found.make) {
     run_recorded(std::move(signature), state);
   } else {
@@ -53,7 +63,10 @@ BoundFrame& SignatureRuns::keep(std::shared_ptr<const SignaturePlan> plan) {
 }
 
 void SignatureRuns::run_bound(BoundFrame& bound, State& state) {
-  if (!bound.prepare(workspace_)) return run_dynamic(state);
+  if (!bound.prepare(workspace_)) {
+    if (strict_) throw Error(ErrorCode::kShapeMismatch, "strict mode: the memory bound to an output is too small");
+    return run_dynamic(state);
+  }
   struct Cleared {
     BoundFrame& bound;
     ~Cleared() { bound.clear(); }
@@ -67,7 +80,12 @@ void SignatureRuns::run_recorded(InputSignature signature, State& state) {
   metrics_.plan_miss();
   frame_.place(workspace_);
   Recording recording;
-  execute(frame_, state, recording);
+  try {
+    execute(frame_, state, recording);
+  } catch (...) {
+    cache_.give_up(signature);
+    throw;
+  }
   try {
     cache_.add(make_signature_plan(frame_.plan(), signature, recording, cache_.packed()));
     metrics_.plan_built();

@@ -14,13 +14,15 @@ namespace stator {
 class SignatureRuns {
  public:
   // All outlive it.
-  SignatureRuns(Frame& frame, MemoryBlock& workspace, SignatureCache& cache, RunMetrics& metrics, bool several_threads);
+  SignatureRuns(Frame& frame, MemoryBlock& workspace, const StaticMethod& method, RunMetrics& metrics,
+                const RuntimeOptions& options);
 
   // The plan of the last run, if that has only kernels and did not leave them; else NULL. What goes into it was the same until `run()` or
   // `trim()` is called again.
   BoundFrame* only_kernels() const { return only_kernels_; }
 
-  // As execute(). The frame's inputs and outputs are in place, its workspace is placed here.
+  // As execute(). The frame's inputs and outputs are in place, its workspace is placed here. Throws if the method is strict and there is no
+  // plan for them.
   void run(State& state);
   // Between runs: plans are taken from the cache again.
   void trim() {
@@ -43,6 +45,8 @@ class SignatureRuns {
   SignatureCache& cache_;
   RunMetrics& metrics_;
   const bool several_threads_;
+  const bool warms_up_;
+  const bool strict_;
   std::vector<int32_t> state_read_;
   std::vector<std::unique_ptr<BoundFrame>> frames_;  // last used first
   BoundFrame* only_kernels_ = nullptr;

@@ -32,6 +32,9 @@ static void call_with_null_handles(void) {
   EXPECT_REFUSED(stator_module_find_method(good.module, NULL, (void *)&untouched), "stator_module_find_method", "name");
   EXPECT_REFUSED(stator_module_describe(NULL, (void *)&untouched), "stator_module_describe", "module");
   EXPECT_REFUSED(stator_module_trim(NULL), "stator_module_trim", "module");
+  EXPECT_REFUSED(stator_module_warm_up(NULL, good.method, good.text, good.options), "stator_module_warm_up", "module");
+  EXPECT_REFUSED(stator_module_warm_up(good.module, NULL, good.text, good.options), "stator_module_warm_up", "method");
+  EXPECT_REFUSED(stator_module_warm_up(good.module, good.method, NULL, good.options), "stator_module_warm_up", "signature");
   EXPECT_REFUSED(stator_module_metrics(NULL, (void *)&untouched), "stator_module_metrics", "module");
   CHECK(stator_method_name(NULL) == NULL);
   CHECK(stator_method_input_count(NULL) == 0);

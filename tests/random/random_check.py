@@ -14,7 +14,7 @@ from random_models import RandomModel
 from writer import copied
 
 PLANNERS = ("standard", "naive", "none")
-PLANS = ("dynamic", "signature")
+PLANS = ("dynamic", "signature", "eager")
 # As torch.testing.assert_close, but that doubles here may have been computed as floats and cast.
 TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5), torch.float64: (1.3e-6, 1e-5)}
 

@@ -21,7 +21,8 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 warnings.filterwarnings("ignore", message=".*TorchScript.*")
 
 OPTIONS = [
-    {"memory_planner": planner, "plans": plans} for planner, plans in itertools.product(("standard", "naive"), ("dynamic", "signature"))
+    {"memory_planner": planner, "plans": plans}
+    for planner, plans in itertools.product(("standard", "naive"), ("dynamic", "signature", "eager"))
 ]
 REPEATS = 3  # a profile run, one with other inputs, and the first again; twice more for plans made at second sight
 

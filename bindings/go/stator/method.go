@@ -41,6 +41,27 @@ func (m *Method) Graph() (string, error) { return m.read(c.MethodGraph) }
 // Plan is the method's dynamic plan, as JSON: every node, what was chosen for it and why, and the memory.
 func (m *Method) Plan() (string, error) { return m.read(c.MethodPlan) }
 
+// WarmUp makes the plan for inputs of these shapes before anybody runs on them, by one run on zeros and a copy of the state. The signature gives
+// dtype and all sizes of each tensor, as in "x: float32[8, 128], steps = 3, mask = none". Options are those of the runtimes
+// that will run, as WithIntraOpThreads; by default those of Call and of pools.
+func (m *Method) WarmUp(signature string, options ...Option) error {
+	if err := noNUL("signature", signature); err != nil {
+		return err
+	}
+	ptr, err := m.use(nil)
+	if err != nil {
+		return err
+	}
+	defer m.done(nil)
+	var module *c.Module
+	if ptr != nil {
+		module = m.module.ptr
+	}
+	return withOptions(options, func(o *c.Options) error {
+		return check(c.ModuleWarmUp(module, ptr, signature, o))
+	})
+}
+
 // PlanSVG is a picture of the memory that the plan gives its tensors, as the runs so far have sized them.
 func (m *Method) PlanSVG() (string, error) { return m.read(c.MethodPlanSVG) }
 

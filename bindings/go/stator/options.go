@@ -34,8 +34,12 @@ func WithOption(key string, value any) Option {
 // rename, never in place.
 func WithWeights(how string) Option { return WithOption("weights", how) }
 
-// WithSignature is for loading: what the inputs of forward must be, as in "x: float32[?, 128]".
+// WithSignature is for loading: what the inputs of forward must be, as in "x: float32[?, 128], steps = 3".
 func WithSignature(signature string) Option { return WithOption("signature", signature) }
+
+// WithStrict is for loading, together with WithSignature: forward runs on that signature alone, and bound runs allocate nothing. A model that
+// cannot is refused with a list of the nodes in the way.
+func WithStrict() Option { return WithOption("strict", "on") }
 
 // WithName is for loading: what metrics call the module, by default the file's name.
 func WithName(name string) Option { return WithOption("name", name) }
@@ -46,7 +50,7 @@ func WithMemoryLimit(bytes int64) Option { return WithOption("memory_limit_bytes
 // WithMemoryPlanner is for loading: "standard" (default), "naive" or "none".
 func WithMemoryPlanner(planner string) Option { return WithOption("memory_planner", planner) }
 
-// WithPlans is for loading: "dynamic" (default) or "signature".
+// WithPlans is for loading: "signature" (default), "eager" or "dynamic".
 func WithPlans(plans string) Option { return WithOption("plans", plans) }
 
 // WithIntraOpThreads is for runtimes and pools: threads inside one run.

@@ -239,6 +239,30 @@ func TestTrimGivesMemoryBack(t *testing.T) {
 	wantValues(t, must(stator.Output[float32](s.arena, 0)), []float32{0.5, 0.5, 0.5, 0.5, 0.5, 0.5})
 }
 
+func TestWarmUpMakesThePlanBeforeTheFirstRun(t *testing.T) {
+	forward := must(load(t, "mlp.pt").Method("forward"))
+	wantError(t, forward.WarmUp("x: float32[?, 128]"), stator.ErrInvalidArgument, "all of its sizes")
+	wantError(t, (*stator.Method)(nil).WarmUp("x: float32[2, 128]"), stator.ErrInvalidArgument, "module")
+	ok(t, forward.WarmUp("x: float32[2, 128]", stator.WithIntraOpThreads(1)))
+	var plan struct{ Signatures []struct{ Inputs []string } }
+	ok(t, json.Unmarshal([]byte(must(forward.Plan())), &plan))
+	if len(plan.Signatures) != 1 {
+		t.Fatalf("got %v", plan)
+	}
+	wantValues(t, plan.Signatures[0].Inputs, []string{"float32[2, 128]"})
+}
+
+func TestStrictModuleRefusesOtherShapes(t *testing.T) {
+	s := open(t, "mlp.pt", stator.WithSignature("x: float32[2, 128]"), stator.WithStrict())
+	_, err := stator.Input[float32](s.rt, s.forward, 0, 3, 128)
+	wantError(t, err, stator.ErrShapeMismatch, "instead of 2")
+	_, err = stator.Input[float32](s.rt, s.forward, 0, 2, 128)
+	ok(t, err)
+	ok(t, s.rt.Run(s.forward, s.arena))
+	_, err = stator.Load(filepath.Join(models, "counter.pt"), stator.WithSignature("x: float32[3]"), stator.WithStrict())
+	wantError(t, err, stator.ErrUnsupported, "node")
+}
+
 func TestMemoryLimitIsAnError(t *testing.T) {
 	s := open(t, "add_mul.pt", stator.WithMemoryLimit(64))
 	for input := range 2 {

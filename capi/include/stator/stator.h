@@ -384,10 +384,13 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  * Keys, by the call that takes them:
  * - stator_module_load and its kin: `weights` ("copy", the default; "map": weights are mapped privately from the file, which must
  *   then be replaced by rename and never in place); `signature` (what the inputs of `forward` must be, checked at bind and call, as in
- *   `x: float32[?, 1, 32], mask: bool[?]`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for
+ *   `x: float32[?, 1, 32], mask: bool[?], steps = 3`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for
  *   bytes); `memory_planner` ("standard", the default; "naive": a place of its own for every tensor; "none": nothing is planned, every tensor
  *   is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("signature", the default: besides
- *   the plan for all shapes, bound plans for shapes that are seen again; "dynamic": only the one for all).
+ *   the plan for all shapes, bound plans for shapes that are seen again; "eager": for shapes as soon as they are seen; "dynamic": only the one
+ *   for all); `strict` ("off", the default; "on": `forward` runs only on what `signature` declares, with dtype and all sizes of every
+ *   input; the plan is made at load, which fails with a list of the nodes that have no bound kernel or must allocate; then runs of
+ *   bound inputs, outputs not bound, allocate nothing once runtime and arena have been used with each other a few times).
  * - stator_runtime_create, stator_pool_create: `intra_op_threads` (threads inside one run, at least 1; default: the processors that
  *   affinity and quota allow for a runtime, 1 in a pool); `inter_op_threads` (how many threads of the process's own
  *   may run a run's forks beside the caller, at least 0; with 0 forks run where they are waited for; default: one less than the processors
@@ -612,6 +615,24 @@ STATOR_API STATOR_NODISCARD stator_status *stator_module_describe(const stator_m
  * @since 0.1
  */
 STATOR_API STATOR_NODISCARD stator_status *stator_module_trim(stator_module *module);
+
+/**
+ * Makes the plan for inputs of these shapes before anybody runs on them, so that the first request is as fast as the next. One run is made, on
+ * zeros and on a copy of the file's state; metrics count it. The plan stands in the module as any other: bounded in number, shared by
+ * all runtimes, dropped by stator_module_trim(). With the option `plans` = "dynamic" only sizes are learnt.
+ *
+ * @param module     a module
+ * @param method     one of its methods
+ * @param signature  dtype and all sizes of each tensor, as in `x: float32[8, 128], steps = 3, mask = none`; an input that is not
+ *                   named has its default
+ * @param options    NULL, or keys of stator_runtime_create: those of the runtimes that will run, since plans for one thread and for several may
+ *                   differ; `intra_op_threads` is 1 by default, as in a pool
+ * @return NULL, or a status: INVALID_ARGUMENT, INPUT_MISSING, what stator_runtime_call returns, FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_module_warm_up(stator_module *module, const stator_method *method,
+                                                                 const char *signature, const stator_options *options);
 
 /**
  * What the runs of the module have come to, as JSON: `name`, `id`, `runtimes` (alive), `runs` (that succeeded), `failures` (by code),

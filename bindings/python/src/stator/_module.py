@@ -25,19 +25,30 @@ def load(
     signature: str | None = None,
     memory_planner: str | None = None,
     plans: str | None = None,
+    strict: bool = False,
     name: str | None = None,
     **options: Option,
 ) -> Module:
     """Loads a TorchScript archive from a path or from bytes.
 
     weights: "copy" (the default) or "map": mapped from the file, which must then be replaced by rename only.
-    signature: what the inputs of `forward` must be, as in "x: float32[?, 1, 32], mask: bool[?]".
+    signature: what the inputs of `forward` must be, as in "x: float32[?, 1, 32], mask: bool[?], steps = 3".
+    strict: `forward` runs only on `signature`, then without any size in it left open, and bound runs allocate nothing; a model that cannot
+        is refused with a list of the nodes in the way.
     name: what metrics call the module, by default the file's name.
     The other options are those that stator.h lists at stator_options_create().
     """
     need_torch()
     chosen = options_of(
-        {"weights": weights, "signature": signature, "memory_planner": memory_planner, "plans": plans, "name": name, **options}
+        {
+            "weights": weights,
+            "signature": signature,
+            "memory_planner": memory_planner,
+            "plans": plans,
+            "strict": "on" if strict else None,
+            "name": name,
+            **options,
+        }
     )
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = ffi.from_buffer(source)
@@ -108,6 +119,10 @@ class Module(Handle):
         """Sets the state that plain calls share back to the file's."""
         self._callers.reset_state()
 
+    def warm_up(self, signature: str, **options: Option) -> None:
+        """`warm_up()` of `forward`."""
+        self.method("forward").warm_up(signature, **options)
+
     def trim(self) -> None:
         """Forgets the sizes and signatures of earlier runs, so that one on large inputs does not prepare the next ones for another."""
         check(lib.stator_module_trim(self._ptr))
@@ -166,6 +181,15 @@ class Method:
     def graph(self) -> str:
         """The graph after all passes."""
         return text_of_bytes(lib.stator_method_graph, self._pointer())
+
+    def warm_up(self, signature: str, **options: Option) -> None:
+        """Makes the plan for inputs of these shapes before anybody runs on them, by one run on zeros and a copy of the state.
+
+        signature: dtype and all sizes of each tensor, as in "x: float32[8, 128], steps = 3, mask = none".
+        options: those of the runtimes that will run, as `intra_op_threads`; by default those of plain calls and pools.
+        """
+        chosen = options_of(options)
+        check(lib.stator_module_warm_up(self._module._ptr, self._pointer(), signature.encode(), chosen))
 
     def plan(self) -> dict[str, Any]:
         """The dynamic plan: every node with the implementation chosen, buffers, bytes."""

@@ -288,6 +288,10 @@ func ModuleFindMethod(m *Module, name string) (*Method, *Status) {
 	return out, status
 }
 
+func ModuleWarmUp(m *Module, method *Method, signature string, o *Options) *Status {
+	return C.stator_module_warm_up(m, method, text(signature), o)
+}
+
 func ModuleTrim(m *Module) *Status { return C.stator_module_trim(m) }
 
 func ModuleDescribe(m *Module) (string, *Status) {

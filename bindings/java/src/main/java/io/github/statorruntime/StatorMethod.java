@@ -99,6 +99,31 @@ public final class StatorMethod {
   }
 
   /**
+   * Makes the plan for inputs of these shapes before anybody runs on them, for the runtimes of plain calls and pools.
+   *
+   * @param signature as in {@link #warmUp(String, StatorOptions)}
+   */
+  public void warmUp(String signature) {
+    warmUp(signature, null);
+  }
+
+  /**
+   * Makes the plan for inputs of these shapes before anybody runs on them, by one run on zeros and a copy of the state.
+   *
+   * @param signature dtype and all sizes of each tensor, as in {@code x: float32[8, 128], steps = 3, mask = none}
+   * @param options null, or those of the runtimes that will run, as {@code intra_op_threads}
+   */
+  public void warmUp(String signature, StatorOptions options) {
+    long owner = module.enter();
+    try (Scratch text = Scratch.text(signature)) {
+      Status.check(StatorOptions.pass(options,
+          o -> Native.stator_module_warm_up(owner, address, Scratch.address(text), o)));
+    } finally {
+      module.exit();
+    }
+  }
+
+  /**
    * The dynamic plan: every node with the kind of implementation chosen and why, and the memory.
    *
    * @return JSON

@@ -53,7 +53,8 @@ public final class StatorModule extends Handle {
    * Loads a TorchScript archive ({@code .pt}).
    *
    * @param path the file
-   * @param options null, or {@code weights}, {@code signature}, {@code memory_planner}, {@code plans}
+   * @param options null, or {@code weights}, {@code signature}, {@code memory_planner}, {@code plans},
+   *     {@code strict}
    * @return a module
    */
   public static StatorModule load(Path path, StatorOptions options) {

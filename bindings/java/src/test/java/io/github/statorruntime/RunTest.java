@@ -222,6 +222,15 @@ class RunTest extends StatorTest {
     }
   }
 
+  @Test
+  void warmUpMakesThePlanBeforeTheFirstRun() {
+    try (Session s = new Session("mlp.pt")) {
+      assertThrows(StatorException.class, () -> s.forward.warmUp("x: float32[?, 128]"));
+      s.forward.warmUp("x: float32[2, 128]", new StatorOptions().set("intra_op_threads", 1));
+      assertTrue(s.forward.plan().contains("float32[2, 128]"));
+    }
+  }
+
   private static Object count(Session s, StatorRuntime runtime) {
     try (StatorTensor one = StatorTensor.copyOf(new float[] {1, 1, 1}, 3)) {
       StatorTuple result = (StatorTuple) runtime.call(s.forward, List.of(one), null, s.arena);

@@ -1,0 +1,87 @@
+#include "runtime/strict.h"
+
+#include "graph/error.h"
+#include "runtime/warm_up.h"
+
+namespace stator {
+namespace {
+
+using Kind = SignatureStep::Kind;
+
+const char* obstacle(Kind kind) {
+  switch (kind) {
+    case Kind::kCall:
+      return "no bound kernel: LibTorch's own may allocate";
+    case Kind::kGuard:
+    case Kind::kLeave:
+      return "what runs next depends on values";
+    case Kind::kMake:
+      return "its result may be held when the run is over, so it is allocated";
+    case Kind::kPut:
+    case Kind::kClear:
+      return "its result is handed on as an object";
+    case Kind::kKernel:
+    case Kind::kTile:
+      break;
+  }
+  return nullptr;
+}
+
+// One line for each node in the way. The last step hands the result over.
+std::string obstacles(const SignaturePlan& plan) {
+  const Plan& dynamic = *plan.dynamic;
+  std::string out;
+  int32_t last = -1;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const SignatureStep& step = plan.steps[i];
+    const char* why = obstacle(step.kind);
+    if (!why || (step.kind == Kind::kPut && i + 1 == plan.steps.size())) continue;
+    const int32_t at = step.pc < 0 ? -1 : dynamic.code[step.pc].node;
+    if (at < 0 || at == last) continue;
+    last = at;
+    const Node& node = *dynamic.nodes[at].node;
+    out += "\n  node " + dynamic.path + std::to_string(at) + ", " + node.display_name();
+    if (const std::string source = node.source.str(); !source.empty()) out += ", " + source;
+    out += std::string(": ") + why;
+  }
+  return out.empty()
+             ? "\n  the result: it must be one tensor that the run computes, not an input, a constant or a container"
+             : out;
+}
+
+[[noreturn]] void refuse(const StaticMethod& method, const std::string& why) {
+  throw Error(ErrorCode::kUnsupported,
+              "strict mode: method \"" + method.name() + "\" cannot run without allocating: " + why);
+}
+
+void check_declared(const StaticMethod& method) {
+  for (size_t i = 0; i < method.parameters().size(); ++i) {
+    const Parameter& parameter = method.parameters()[i];
+    const InputSpec* spec = method.spec(static_cast<int32_t>(i));
+    if (spec ? spec->is_fixed() : parameter.default_value.has_value()) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                "option \"strict\": option \"signature\" must give dtype and all sizes of input \"" + parameter.name +
+                    "\"" + (spec ? ", not " + spec->str() : ""));
+  }
+}
+
+}  // namespace
+
+void make_strict(const std::shared_ptr<StaticModule>& module) {
+  const StaticMethod* method = module->find_method("forward");
+  if (!method) throw Error(ErrorCode::kInvalidArgument, "option \"strict\": the module has no method \"forward\"");
+  check_declared(*method);
+  // Plans for one thread and for several may differ.
+  for (int threads : {1, 2}) {
+    RuntimeOptions options;
+    options.intra_op_threads = threads;
+    warm_up_declared(module, *method, options);
+  }
+  const auto plans = method->signatures()->plans();
+  if (plans.empty()) refuse(*method, "\n  no plan could be made of a run");
+  for (const auto& plan : plans) {
+    if (!plan->only_kernels) refuse(*method, obstacles(*plan));
+  }
+}
+
+}  // namespace stator

@@ -9,6 +9,7 @@
 #include "passes/fold_constants.h"
 #include "passes/forward_tuples.h"
 #include "passes/freeze.h"
+#include "passes/size_tensors.h"
 #include "passes/variadic.h"
 
 namespace stator {
@@ -20,9 +21,10 @@ struct Pass {
 };
 
 // Folding first: it takes away branches, and with them uses that hold others up.
-constexpr std::array<Pass, 5> kPasses{{
+constexpr std::array<Pass, 6> kPasses{{
     {"fold_constants", fold_constants},
     {"forward_tuples", forward_tuples},
+    {"size_tensors", size_tensors},
     {"fold_batch_norm", fold_batch_norm},
     {"variadic", variadic},
     {"dead_code", dead_code},

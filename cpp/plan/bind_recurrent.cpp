@@ -201,25 +201,13 @@ const c10::IValue* known_bool(const Binding& binding, size_t i) {
   return value && value->isBool() ? value : nullptr;
 }
 
-// A list that a module was frozen with is one constant.
-std::optional<std::vector<TensorView>> tensors_of(Binding& binding, size_t i) {
-  const c10::IValue* list = binding.known(i);
-  if (!list || !list->isTensorList()) return binding.tensor_list(i);
-  std::vector<TensorView> views;
-  for (const at::Tensor& tensor : list->toTensorVector()) {
-    if (!is_plain(tensor)) return std::nullopt;
-    views.push_back(binding.keep(tensor));
-  }
-  return views;
-}
-
 // Arguments: input, states, parameters, has_biases, layers, dropout, train, bidirectional, batch_first.
 std::optional<Network> network_of(Binding& binding, const Kind& kind) {
   const TensorView *input = binding.tensor(0), *state = binding.tensor(1);
-  auto states = kind.has_cell ? tensors_of(binding, 1)
+  auto states = kind.has_cell ? binding.tensor_list(1)
                 : state       ? std::optional(std::vector<TensorView>{*state})
                               : std::nullopt;
-  auto parameters = tensors_of(binding, 2);
+  auto parameters = binding.tensor_list(2);
   const c10::IValue *has_biases = known_bool(binding, 3), *layers = binding.known(4), *train = known_bool(binding, 6),
                     *bidirectional = known_bool(binding, 7), *batch_first = known_bool(binding, 8);
   if (!input || !states || !parameters || !has_biases || !layers || !layers->isInt() || !train || !bidirectional ||
@@ -306,7 +294,7 @@ bool bind_network(Binding& binding, const Kind& kind) {
 // Arguments: input, states, Wih, Whh, and biases or None.
 bool bind_cell(Binding& binding, const Kind& kind) {
   const TensorView *input = binding.tensor(0), *state = binding.tensor(1);
-  const auto states = kind.has_cell ? tensors_of(binding, 1)
+  const auto states = kind.has_cell ? binding.tensor_list(1)
                       : state       ? std::optional(std::vector<TensorView>{*state})
                                     : std::nullopt;
   if (!input || !states || states->size() != (kind.has_cell ? 2 : 1) || !is_float(*input, 2)) return false;

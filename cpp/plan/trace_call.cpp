@@ -78,12 +78,32 @@ bool Tracer::unpack(const std::vector<TraceValuePtr>& elements) {
   return true;
 }
 
+// A list of numbers that all are known, as sizes are.
+std::optional<c10::IValue> Tracer::known_list() const {
+  const c10::TypePtr& type = node_->output()->type;
+  if (type->kind() != c10::TypeKind::ListType) return std::nullopt;
+  const c10::TypePtr& element = type->castRaw<c10::ListType>()->getElementType();
+  const auto kind = element->kind();
+  if (kind != c10::TypeKind::IntType && kind != c10::TypeKind::FloatType && kind != c10::TypeKind::BoolType)
+    return std::nullopt;
+  c10::impl::GenericList list(element);
+  for (size_t i = 0; i < node_->inputs.size(); ++i) {
+    if (!known(i)) return std::nullopt;
+    list.push_back(*known(i));
+  }
+  return c10::IValue(std::move(list));
+}
+
 bool Tracer::trace_structure() {
   const auto is_container = [this](size_t i) { return input_value(i)->kind == Kind::kContainer; };
   switch (node_->opcode) {
     case Opcode::kListConstruct:
     case Opcode::kTupleConstruct: {
       if (home_of(0).written || home_of(0).kind == ResultHome::Kind::kHeap) return false;
+      if (const auto list = known_list()) {
+        define(0, known_value(*list));
+        return true;
+      }
       TraceValue container{.kind = Kind::kContainer, .type = node_->output()->type};
       for (size_t i = 0; i < node_->inputs.size(); ++i) container.elements.push_back(input_value(i));
       define(0, std::make_shared<const TraceValue>(std::move(container)));
@@ -486,6 +506,8 @@ std::optional<std::vector<TensorView>> Tracer::tensor_list(size_t i) const {
 
 std::optional<std::vector<std::optional<TensorView>>> Tracer::optional_tensor_list(size_t i) const {
   const TraceValue& value = *input_value(i);
+  if (auto constants = constant_lists_.find(input_value(i)); constants != constant_lists_.end())
+    return constants->second;
   if (value.kind != Kind::kContainer) return std::nullopt;
   std::vector<std::optional<TensorView>> out;
   for (const TraceValuePtr& element : value.elements) {

@@ -40,19 +40,33 @@ void Tracer::learn_constants() {
     const auto slot = static_cast<int32_t>(i);
     TraceValue value{.home = {Home::Kind::kSlot, slot}};
     if (is_plain(constant)) {
-      const at::Tensor& tensor = constant.toTensor();
       value.kind = TraceValue::Kind::kTensor;
-      value.view = {add_buffer({.kind = Buffer::Kind::kConstant,
-                                .bytes = static_cast<int64_t>(tensor.nbytes()),
-                                .address = const_cast<void*>(tensor.const_data_ptr())}),
-                    0, TensorMeta::of(tensor)};
-      owners_[value.view.buffer] = tensor;
+      value.view = constant_view(constant.toTensor());
     } else if (!constant.isTensor() && !constant.isObject()) {
       value.kind = TraceValue::Kind::kKnown;
       value.known = constant;
     }
     env_[slot] = physical_[slot] = std::make_shared<const TraceValue>(std::move(value));
+    if (constant.isList()) learn_constant_list(env_[slot]);
   }
+}
+
+TensorView Tracer::constant_view(const at::Tensor& tensor) {
+  const BufferId buffer = add_buffer({.kind = Buffer::Kind::kConstant,
+                                      .bytes = static_cast<int64_t>(tensor.nbytes()),
+                                      .address = const_cast<void*>(tensor.const_data_ptr())});
+  owners_[buffer] = tensor;
+  return {buffer, 0, TensorMeta::of(tensor)};
+}
+
+// For those who ask for a list of tensors.
+void Tracer::learn_constant_list(const TraceValuePtr& value) {
+  std::vector<std::optional<TensorView>> views;
+  for (const c10::IValue& element : value->known.toListRef()) {
+    if (!element.isNone() && !is_plain(element)) return;
+    views.push_back(element.isNone() ? std::nullopt : std::optional(constant_view(element.toTensor())));
+  }
+  constant_lists_[value] = std::move(views);
 }
 
 void Tracer::learn_inputs() {

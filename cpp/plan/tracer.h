@@ -23,6 +23,8 @@ class Tracer final : private Binding {
  private:
   // tracer.cpp: the walk, slots, control flow.
   void learn_constants();
+  void learn_constant_list(const TraceValuePtr& value);
+  TensorView constant_view(const at::Tensor& tensor);
   void learn_inputs();
   bool advance(size_t step);  // false: the plan ends before this instruction
   void move(const Instruction& instruction);
@@ -48,6 +50,7 @@ class Tracer final : private Binding {
   // trace_call.cpp: one call of an operator.
   bool trace_call();
   bool trace_structure();
+  std::optional<c10::IValue> known_list() const;
   bool trace_folded();
   bool trace_meta();
   bool trace_bound();
@@ -110,6 +113,7 @@ class Tracer final : private Binding {
   BufferId in_place_of_ = -1;  // the result takes the place of what an operator would have written into
   std::unordered_map<BufferId, at::Tensor> owners_;  // of constants' memory
   mutable std::deque<at::Tensor> constant_views_;
+  std::unordered_map<TraceValuePtr, std::vector<std::optional<TensorView>>> constant_lists_;
   std::unordered_map<const TraceValue*, TraceValuePtr> views_of_constants_;  // with_constants(), so that one stays one
   std::vector<TraceValuePtr> kept_values_;                                   // alive, as its keys
 };

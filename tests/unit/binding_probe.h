@@ -26,8 +26,9 @@ class BindingProbe : public Binding {
       views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants_.count(i) > 0)
                                                 : TensorView{});
       lists_.emplace_back();
-      if (!arguments_[i].isTensorList() || is_constant_list(i)) continue;
-      for (const at::Tensor& tensor : arguments_[i].toTensorVector()) lists_[i].push_back(view_of(tensor, false));
+      if (!arguments_[i].isTensorList()) continue;
+      for (const at::Tensor& tensor : arguments_[i].toTensorVector())
+        lists_[i].push_back(view_of(tensor, is_constant_list(i)));
     }
   }
 
@@ -52,7 +53,7 @@ class BindingProbe : public Binding {
   }
   const TensorView* tensor(size_t i) const override { return arguments_[i].isTensor() ? &views_[i] : nullptr; }
   std::optional<std::vector<TensorView>> tensor_list(size_t i) const override {
-    return arguments_[i].isTensorList() && !is_constant_list(i) ? std::optional(lists_[i]) : std::nullopt;
+    return arguments_[i].isTensorList() ? std::optional(lists_[i]) : std::nullopt;
   }
   std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override {
     return std::nullopt;

@@ -15,6 +15,7 @@
 #include "passes/fold_constants.h"
 #include "passes/forward_tuples.h"
 #include "passes/pipeline.h"
+#include "passes/size_tensors.h"
 #include "passes/variadic.h"
 
 namespace stator {
@@ -970,6 +971,46 @@ TEST(Pipeline, five_thousand_nodes_take_well_under_a_second) {
   RecordProperty("seconds", std::to_string(took.count()));
   EXPECT_LT(took.count(), 5.0);  // loose: sanitizers and busy machines
   EXPECT_EQ(count(*graph, "prim::ListConstruct"), 0u);
+}
+
+TEST(SizeTensors, what_a_trace_computes_with_sizes_is_done_with_ints) {
+  auto [graph, changed] = ran(size_tensors, R"(graph(%x : Tensor):
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %n : int = aten::size.int(%x, %zero)
+  %m : int = aten::size.int(%x, %one)
+  %a : Tensor = prim::NumToTensor.Scalar(%n)
+  %b : Tensor = prim::NumToTensor.Scalar(%m)
+  %four : Tensor = prim::Constant[tensor=0]()
+  %c : Tensor = aten::floor_divide(%a, %four)
+  %d : Tensor = aten::mul.Tensor(%c, %b)
+  %e : Tensor = aten::sub.Tensor(%d, %four, %one)
+  %f : Tensor = aten::add.Scalar(%e, %one, %one)
+  %i : int = aten::Int.Tensor(%f)
+  %j : int = aten::Int.Tensor(%c)
+  %sizes : int[] = prim::ListConstruct(%i, %j)
+  return (%sizes))",
+                              {at::scalar_tensor(4, at::kLong)});
+  EXPECT_TRUE(changed);
+  dead_code(*graph);
+  for (const char* gone : {"aten::Int.Tensor", "prim::NumToTensor.Scalar", "aten::floor_divide", "aten::mul.Tensor"})
+    EXPECT_EQ(count(*graph, gone), 0u) << print(*graph);
+  EXPECT_EQ(count(*graph, "aten::floordiv.int"), 1u);
+  EXPECT_EQ(count(*graph, "aten::mul.int") + count(*graph, "aten::sub.int") + count(*graph, "aten::add.int"), 3u);
+}
+
+TEST(SizeTensors, tensors_that_are_written_or_not_known_to_be_sizes_stay) {
+  expect_untouched(size_tensors, R"(graph(%n : int, %x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = prim::NumToTensor.Scalar(%n)
+  %w : Tensor = aten::add_.Scalar(%a, %one, %one)
+  %i : int = aten::Int.Tensor(%a)
+  %j : int = aten::Int.Tensor(%x)
+  %b : Tensor = prim::NumToTensor.Scalar(%n)
+  %c : Tensor = prim::NumToTensor.Scalar(%n)
+  %d : Tensor = aten::floor_divide(%b, %c)
+  %k : int = aten::Int.Tensor(%d)
+  return (%i, %j, %k))");
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace stator {
 // from the end.
 struct PickRunsSpec {
   int64_t outer, size, count, bytes;
-  int64_t outer_stride, stride;  // bytes, in the tables; what is written is contiguous
+  int64_t outer_stride, stride;  // bytes, in the tables
+  int64_t to_outer, to_stride;   // bytes, in what is written
   bool wide, negative;
 };
 
@@ -21,6 +22,7 @@ constexpr int kMostIndices = 4;
 struct PickByManySpec {
   int64_t outer, count, bytes;
   int64_t outer_stride;
+  int64_t to_outer, to_stride;
   int indices;
   int64_t size[kMostIndices], stride[kMostIndices];  // of the dimension that is picked from; bytes
   int64_t step[kMostIndices];
@@ -30,6 +32,7 @@ struct PickByManySpec {
 struct PickOffsetsSpec {
   int64_t outer, count, bytes;
   int64_t outer_stride;  // bytes
+  int64_t to_outer, to_stride;
 };
 
 // aten::gather: along a dimension of [outer, size, inner] by indices [outer, count, inner], all contiguous.
@@ -44,6 +47,7 @@ enum class BagMode : int32_t { kSum, kMean };
 struct BagsSpec {
   int64_t rows, row_stride, size;  // of the table; elements
   int64_t bags, indices;
+  int64_t to_stride;  // from bag to bag in what is written; elements
   BagMode mode;
   bool wide;           // indices and offsets are int64, else int32
   bool last_offset;    // there is one more offset: the end

@@ -85,6 +85,13 @@ double multiplications(const AttentionSpec& spec) {
   return scores * (spec.depth + spec.columns);
 }
 
+// The result's steps; false if elements of its rows are no neighbours.
+bool place(AttentionSpec& spec, const TensorMeta& result) {
+  const int64_t dim = result.dim();
+  for (int64_t d = 0; d < dim - 1; ++d) spec.out[3 - (dim - 1) + d] = result.strides[d];
+  return result.sizes.back() == 1 || result.strides.back() == 1;
+}
+
 // (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 bool bind_attention(Binding& binding) {
   const TensorView* query = binding.tensor(0);
@@ -106,12 +113,13 @@ bool bind_attention(Binding& binding) {
   const TensorMeta& like = query->meta;
   const TensorView result =
       binding.result(0, at::kFloat, like.sizes, at::infer_dense_strides(like.sizes, like.strides));
-  for (int64_t d = 0; d < dim - 1; ++d) spec.out[3 - (dim - 1) + d] = result.meta.strides[d];
+  place(spec, result.meta);
   const AttentionKernels& table = *kernels().attention;
   const TensorView scratch = binding.scratch(at::kFloat, {attention_scratch(spec.keys, spec.depth, table.panel)});
   std::vector<TensorView> reads{*query, *binding.tensor(1), *binding.tensor(2)};
   if (mask) reads.push_back(*mask);
   binding.run_with(table.attend, spec, std::move(reads), {result, scratch});
+  binding.can_place<AttentionSpec>(place);
   return true;
 }
 

@@ -29,6 +29,19 @@ at::DimVector joined(at::IntArrayRef before, at::IntArrayRef middle, at::IntArra
   return sizes;
 }
 
+// The result's dimensions [first, first + picked) are those of the indices; it may lie anywhere with runs as neighbours in it.
+template <class Spec>
+void can_place_runs(Binding& binding, int64_t first, int64_t picked) {
+  binding.can_place<Spec>([first, picked](Spec& spec, const TensorMeta& to) {
+    const auto outer = collapse(to, 0, first), runs = collapse(to, first, first + picked),
+               inner = collapse(to, first + picked, to.dim());
+    if (!outer || !runs || !inner || !is_dense(*inner)) return false;
+    spec.to_outer = outer->stride * to.itemsize();
+    spec.to_stride = runs->stride * to.itemsize();
+    return true;
+  });
+}
+
 // Elements of dimension `dim` of `self` by indices, whose sizes replace that dimension's.
 bool bind_pick(Binding& binding, const TensorView& self, int64_t dim, const TensorView& indices, bool negative) {
   if (self.meta.numel() == 0) return false;
@@ -44,10 +57,13 @@ bool bind_pick(Binding& binding, const TensorView& self, int64_t dim, const Tens
                           .bytes = around->inner.size * bytes,
                           .outer_stride = around->outer.stride * bytes,
                           .stride = around->dim.stride * bytes,
+                          .to_outer = indices.meta.numel() * around->inner.size * bytes,
+                          .to_stride = around->inner.size * bytes,
                           .wide = indices.meta.dtype == at::kLong,
                           .negative = negative};
   const TensorView result = binding.result(0, self.meta.dtype, picked);
   binding.run_with(table().pick_runs, spec, {self, indices}, {result}, true);
+  can_place_runs<PickRunsSpec>(binding, dim, indices.meta.dim());
   return true;
 }
 
@@ -92,7 +108,18 @@ struct Indexed {
   int64_t count() const { return c10::multiply_integers(broadcast); }
 };
 
-std::optional<std::vector<std::optional<TensorView>>> index_list(const Binding& binding) {
+// Of frozen indices, None among them.
+std::vector<std::optional<TensorView>> constant_list(Binding& binding, const c10::IValue& list) {
+  std::vector<std::optional<TensorView>> out;
+  for (const c10::IValue& element : list.toListRef()) {
+    out.push_back(element.isTensor() ? std::optional(binding.keep(element.toTensor())) : std::nullopt);
+  }
+  return out;
+}
+
+std::optional<std::vector<std::optional<TensorView>>> index_list(Binding& binding) {
+  const c10::IValue* known = binding.known(1);
+  if (known && known->isList()) return constant_list(binding, *known);
   if (auto list = binding.optional_tensor_list(1)) return list;
   const auto list = binding.tensor_list(1);
   if (!list) return std::nullopt;
@@ -100,7 +127,7 @@ std::optional<std::vector<std::optional<TensorView>>> index_list(const Binding& 
 }
 
 // Only indices side by side: others bring their dimensions to the front.
-std::optional<Indexed> indexed(const Binding& binding) {
+std::optional<Indexed> indexed(Binding& binding) {
   const TensorView* self = binding.tensor(0);
   const auto list = index_list(binding);
   if (!self || self->meta.numel() == 0 || !list || static_cast<int64_t>(list->size()) > self->meta.dim())
@@ -161,10 +188,15 @@ std::optional<at::Tensor> constant_offsets(const Binding& binding, const Indexed
 
 bool bind_by_offsets(Binding& binding, const Indexed& indexed, const Around& around, at::Tensor offsets) {
   const int64_t bytes = indexed.self.meta.itemsize();
-  const PickOffsetsSpec spec{around.outer.size, indexed.count(), around.inner.size * bytes,
-                             around.outer.stride * bytes};
+  const PickOffsetsSpec spec{around.outer.size,
+                             indexed.count(),
+                             around.inner.size * bytes,
+                             around.outer.stride * bytes,
+                             indexed.count() * around.inner.size * bytes,
+                             around.inner.size * bytes};
   const TensorView result = binding.result(0, indexed.self.meta.dtype, around.sizes);
   binding.run_with(table().pick_offsets, spec, {indexed.self, binding.keep(std::move(offsets))}, {result});
+  can_place_runs<PickOffsetsSpec>(binding, indexed.first, static_cast<int64_t>(indexed.broadcast.size()));
   return true;
 }
 
@@ -183,6 +215,8 @@ bool bind_by_many(Binding& binding, const Indexed& indexed, const Around& around
   spec.count = indexed.count();
   spec.bytes = around.inner.size * meta.itemsize();
   spec.outer_stride = around.outer.stride * meta.itemsize();
+  spec.to_outer = spec.count * spec.bytes;
+  spec.to_stride = spec.bytes;
   spec.indices = static_cast<int>(indexed.indices.size());
   std::vector<TensorView> reads{indexed.self};
   for (int k = 0; k < spec.indices; ++k) {
@@ -195,6 +229,7 @@ bool bind_by_many(Binding& binding, const Indexed& indexed, const Around& around
   }
   const TensorView result = binding.result(0, meta.dtype, around.sizes);
   binding.run_with(table().pick_by_many, spec, std::move(reads), {result}, true);
+  can_place_runs<PickByManySpec>(binding, indexed.first, static_cast<int64_t>(indexed.broadcast.size()));
   return true;
 }
 
@@ -269,6 +304,7 @@ std::optional<BagsSpec> bags(const Binding& binding) {
   spec.size = weight->meta.sizes[1];
   spec.bags = offsets->meta.numel() - (*last_offset ? 1 : 0);
   spec.indices = indices->meta.numel();
+  spec.to_stride = spec.size;
   spec.mode = mode->toInt() == 0 ? BagMode::kSum : BagMode::kMean;
   spec.wide = indices->meta.dtype == at::kLong;
   spec.last_offset = *last_offset;
@@ -310,6 +346,10 @@ bool bind_bags(Binding& binding) {
   writes.push_back(binding.result(2, dtype, {noted}));
   writes.push_back(binding.result(3, dtype, {noted}));
   binding.run_with(table().bags, *spec, std::move(reads), std::move(writes), true);
+  binding.can_place<BagsSpec>([](BagsSpec& spec, const TensorMeta& to) {
+    spec.to_stride = to.strides[0];
+    return spec.size == 1 || to.strides[1] == 1;
+  });
   return true;
 }
 

@@ -183,7 +183,42 @@ bool suits_dots(const MatmulSpec& spec) {
   return spec.a_step == 1 && spec.b_step == 1 && (spec.rows == 1 || spec.columns == 1);
 }
 
+// A bound product with its result elsewhere.
+class ProductVariants final : public KernelVariants {
+ public:
+  // `bound`: the same after spec_of().
+  ProductVariants(Product product, const Product& bound)
+      : product_(std::move(product)), a_view_(bound.a_view), b_view_(bound.b_view) {}
+
+  std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
+    Product product = product_;
+    at::DimVector& strides = product.c.strides;
+    // c has the result's dimensions, and some of size 1.
+    for (size_t d = 0, at = 0; d < strides.size(); ++d) {
+      if (product.c.sizes[d] == 1) continue;
+      while (to.sizes[at] == 1) ++at;
+      strides[d] = to.strides[at++];
+    }
+    const auto spec = spec_of(product);
+    if (write != 0 || !spec || product.a_view != a_view_ || product.b_view != b_view_) return nullptr;
+    auto placed = std::make_shared<MatmulSpec>(*spec);
+    placed->relu = static_cast<const MatmulSpec*>(specification)->relu;
+    return placed;
+  }
+
+  std::shared_ptr<const void> with_relu(const void* specification) const override {
+    auto spec = std::make_shared<MatmulSpec>(*static_cast<const MatmulSpec*>(specification));
+    spec->relu = true;
+    return spec;
+  }
+
+ private:
+  Product product_;
+  TensorView a_view_, b_view_;
+};
+
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
+  const Product given = product;
   const auto spec = spec_of(product);
   if (!spec || (binding.several_threads() && multiplications(*spec) > kSharedMultiplications)) return false;
   const MatmulKernels& table = *kernels().matmul;
@@ -205,6 +240,7 @@ bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   std::vector<TensorView> writes{binding.result(0, at::kFloat, result.sizes, result.strides)};
   writes.insert(writes.end(), scratch.begin(), scratch.end());
   binding.run_with(kernel, *spec, std::move(reads), std::move(writes));
+  binding.can_also(std::make_shared<const ProductVariants>(given, product));
   return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "graph/graph.h"
 #include "kernels/bound_kernel.h"
+#include "plan/kernel_variants.h"
 #include "plan/tensor_view.h"
 #include "plan/tile_expression.h"
 
@@ -57,12 +58,19 @@ class Binding {
   // Calls `kernel` with the addresses of `reads`, then of `writes` (scratch is among the writes). `can_fail`: it may return false.
   virtual void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
                    std::vector<TensorView> writes, bool can_fail = false) = 0;
+  // What the kernel of the last run() could do besides.
+  virtual void can_also(std::shared_ptr<const KernelVariants>) {}
   // Pointwise work, which other such may be joined with.
   virtual void run(TileExpression expression) = 0;
   template <class Spec>
   void run_with(BoundKernel kernel, Spec spec, std::vector<TensorView> reads, std::vector<TensorView> writes,
                 bool can_fail = false) {
     run(kernel, std::make_shared<const Spec>(std::move(spec)), std::move(reads), std::move(writes), can_fail);
+  }
+  // For a kernel whose first result may have strides of its own.
+  template <class Spec>
+  void can_place(typename Placeable<Spec>::Place place) {
+    can_also(std::make_shared<const Placeable<Spec>>(std::move(place)));
   }
 };
 

@@ -5,6 +5,7 @@
 #include "kernels/dispatch.h"
 #include "memory/greedy_by_size.h"
 #include "memory/storage_groups.h"
+#include "plan/absorb.h"
 #include "plan/fuse.h"
 #include "plan/tracer.h"
 #include "plan/uses.h"
@@ -16,6 +17,7 @@ using Kind = SignatureStep::Kind;
 
 void compile_tiles(SignaturePlan& plan) {
   for (SignatureStep& step : plan.steps) {
+    step.variants.reset();
     if (step.kind != Kind::kTile) continue;
     auto specification = step.tile->compile();
     step.kind = Kind::kKernel;
@@ -116,7 +118,9 @@ std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSig
                                                    const Recording& recording, PackedWeights& packed) {
   auto plan = Tracer(dynamic, std::move(signature), recording, packed).trace();
   drop_unread(*plan);
+  absorb_copies(*plan);
   fuse_tiles(*plan);
+  absorb_copies(*plan);
   drop_unread(*plan);
   compile_tiles(*plan);
   drop_holders(*plan);

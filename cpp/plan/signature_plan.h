@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/bound_kernel.h"
+#include "plan/kernel_variants.h"
 #include "plan/plan.h"
 #include "plan/recording.h"
 #include "plan/signature.h"
@@ -29,6 +30,7 @@ struct Buffer {
     kWorkspace,  // at `offset`
     kArena,      // of the dynamic plan's planned tensor `index`
     kHolder,     // of the tensor in holder `index`, as soon as it is there
+    kCopied,     // nowhere: its elements lie in `source`, of which a tensor is made when a run leaves the plan
   } kind = Kind::kWorkspace;
   int64_t bytes = 0;
   int32_t index = -1;
@@ -38,6 +40,7 @@ struct Buffer {
   ResultHome::Kind home = ResultHome::Kind::kElsewhere;
   bool pinned = false;     // kWorkspace: something may hold it to the end of the run
   bool exclusive = false;  // made by the plan's own steps, and not an alias of anything
+  TensorView source{};     // kCopied
   TensorMeta meta{};       // of the tensor that it is made for
 };
 
@@ -79,6 +82,7 @@ struct SignatureStep {
   BoundKernel kernel = nullptr;
   std::shared_ptr<const void> specification{};
   bool can_fail = false;
+  std::shared_ptr<const KernelVariants> variants{};  // kKernel, while the plan is made; NULL: none
   std::vector<TensorView> reads{}, writes{};
   std::optional<TileExpression> tile{};
   int32_t slot = -1;                    // kPut, kClear

@@ -163,6 +163,47 @@ bool TileExpression::join(const TileExpression& other) {
   return true;
 }
 
+std::optional<TileExpression::Transfer> TileExpression::as_transfer() const {
+  if (stores_.size() != 1) return std::nullopt;
+  const auto is_zero = [&](Node node) {
+    return nodes_[node].kind == NodeData::Kind::kNumber && nodes_[node].real == 0;
+  };
+  const NodeData* made = &nodes_[stores_[0].node];
+  Transfer transfer{.from = {}, .to = stores_[0].to};
+  if (made->kind == NodeData::Kind::kOp && made->type == TileType::kFloat) {
+    const bool clamps = made->code == TileOpcode::kMax && (is_zero(made->inputs[0]) || is_zero(made->inputs[1]));
+    if (!clamps && made->code != TileOpcode::kRelu) return std::nullopt;
+    made = &nodes_[made->inputs[clamps && is_zero(made->inputs[0]) ? 1 : 0]];
+    transfer.relu = true;
+  }
+  if (made->kind != NodeData::Kind::kLoad || made->view.meta.dtype != transfer.to.meta.dtype) return std::nullopt;
+  transfer.from = made->view;
+  return transfer;
+}
+
+bool TileExpression::loads_only(const TensorView& view) const {
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const NodeData& node) {
+    return node.kind != NodeData::Kind::kLoad || node.view.buffer != view.buffer || node.view == view;
+  });
+}
+
+void TileExpression::load_elsewhere(const TensorView& from, const TensorView& to) {
+  for (NodeData& node : nodes_) {
+    if (node.kind != NodeData::Kind::kLoad || node.view != from) continue;
+    node.view.buffer = to.buffer;
+    node.view.offset = to.offset;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      if (sizes_[d] != 1) node.view.meta.strides[d] = to.meta.strides[d];
+    }
+  }
+}
+
+void TileExpression::store_elsewhere(BufferId buffer, const TensorView& place) {
+  for (Store& store : stores_) {
+    if (store.to.buffer == buffer) store.to = place;
+  }
+}
+
 // One use: lays an expression out as a program.
 class TileCompiler {
  public:

@@ -60,6 +60,18 @@ class TileExpression {
   }
   bool stores_nothing() const { return stores_.empty(); }
 
+  // All that an expression does, if that is to hand elements on from one load to one store, unchanged or through a ReLU.
+  struct Transfer {
+    TensorView from, to;  // over the iteration space
+    bool relu = false;
+  };
+  std::optional<Transfer> as_transfer() const;
+  // Whether all loads from the buffer of `view`, which is over an iteration space, are just that.
+  bool loads_only(const TensorView& view) const;
+  // Loads of `from` become loads of `to`, which is over the same iteration space; the store to a buffer goes to `place`.
+  void load_elsewhere(const TensorView& from, const TensorView& to);
+  void store_elsewhere(BufferId buffer, const TensorView& place);
+
   // NULL if it needs more registers or dimensions than there are.
   std::shared_ptr<const TileSpecification> compile() const;
 

@@ -600,6 +600,10 @@ void Tracer::run(BoundKernel kernel, std::shared_ptr<const void> specification, 
   step.snapshot = at;
 }
 
+void Tracer::can_also(std::shared_ptr<const KernelVariants> variants) {
+  plan_->steps.back().variants = std::move(variants);
+}
+
 void Tracer::run(TileExpression expression) { emit(SignatureStep::Kind::kTile).tile = std::move(expression); }
 
 }  // namespace stator

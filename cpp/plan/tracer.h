@@ -95,6 +95,7 @@ class Tracer final : private Binding {
   TensorView packed(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make) override;
   void run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;
+  void can_also(std::shared_ptr<const KernelVariants> variants) override;
   void run(TileExpression expression) override;
 
   const Plan& dynamic_;

@@ -5,19 +5,34 @@
 
 namespace stator {
 
-// Calls f(value) for every value that the step may read, and for what is in it: what a run reads that leaves the plan here is among them.
+// Calls f(value) for a value and for what is in it.
 template <class F>
-void for_each_value(const SignaturePlan& plan, const SignatureStep& step, const F& f) {
-  const auto visit = [&](const auto& self, const TraceValue& value) -> void {
-    f(value);
-    for (const TraceValuePtr& element : value.elements) self(self, *element);
-  };
-  if (step.value) visit(visit, *step.value);
-  for (const TraceValuePtr& input : step.inputs) visit(visit, *input);
+void for_each_within(const TraceValue& value, const F& f) {
+  f(value);
+  for (const TraceValuePtr& element : value.elements) for_each_within(*element, f);
+}
+
+// Calls f(value) for every value that the step reads, and for what is in it.
+template <class F>
+void for_each_value(const SignatureStep& step, const F& f) {
+  if (step.value) for_each_within(*step.value, f);
+  for (const TraceValuePtr& input : step.inputs) for_each_within(*input, f);
+}
+
+// The same for what a run reads that leaves the plan here.
+template <class F>
+void for_each_value_left(const SignaturePlan& plan, const SignatureStep& step, const F& f) {
   if (step.snapshot < 0) return;
   const Snapshot& snapshot = plan.snapshots[step.snapshot];
-  for (const SlotValue& slot : snapshot.slots) visit(visit, *slot.value);
-  for (const TraceValuePtr& value : snapshot.held) visit(visit, *value);
+  for (const SlotValue& slot : snapshot.slots) for_each_within(*slot.value, f);
+  for (const TraceValuePtr& value : snapshot.held) for_each_within(*value, f);
+}
+
+// Both.
+template <class F>
+void for_each_value(const SignaturePlan& plan, const SignatureStep& step, const F& f) {
+  for_each_value(step, f);
+  for_each_value_left(plan, step, f);
 }
 
 // The same for buffers.
@@ -28,7 +43,9 @@ void for_each_read(const SignaturePlan& plan, const SignatureStep& step, const F
     for (const TensorView& view : step.tile->reads()) f(view.buffer);
   }
   for_each_value(plan, step, [&](const TraceValue& value) {
-    if (value.kind == TraceValue::Kind::kTensor) f(value.view.buffer);
+    if (value.kind != TraceValue::Kind::kTensor) return;
+    const Buffer& buffer = plan.buffers[value.view.buffer];
+    f(buffer.kind == Buffer::Kind::kCopied ? buffer.source.buffer : value.view.buffer);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/bound_frame.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 
@@ -155,6 +156,7 @@ int32_t BoundFrame::leave(const Step& step) {
 void BoundFrame::clear() {
   for (c10::IValue& holder : holders_) holder = c10::IValue();
   tensors_.clear();
+  copies_.clear();
 }
 
 // Values ----------------------------------------------------------------------------------------------------------------------
@@ -208,6 +210,7 @@ const at::Tensor& BoundFrame::base(BufferId id) {
   const Buffer& buffer = plan_->buffers[id];
   if (buffer.kind == Buffer::Kind::kInput) return frame_.slot(buffer.index).toTensor();
   if (buffer.kind == Buffer::Kind::kHolder) return holders_[buffer.index].toTensor();
+  if (buffer.kind == Buffer::Kind::kCopied) return copied(id);
   // An output's is the arena's own, so that it need not be copied there.
   PlannedBuffer* planned = buffer.kind == Buffer::Kind::kArena ? frame_.arena_buffer(buffer.index) : &base_places_[id];
   if (base_made_[id] != run_) {
@@ -222,6 +225,18 @@ const at::Tensor& BoundFrame::base(BufferId id) {
     base_made_[id] = run_;
   }
   return planned->tensor;
+}
+
+// Elements that the plan keeps elsewhere, as the dynamic plan would have them.
+const at::Tensor& BoundFrame::copied(BufferId id) {
+  at::Tensor& copy = copies_[id];
+  if (copy.defined()) return copy;
+  const Buffer& buffer = plan_->buffers[id];
+  const TensorView& source = buffer.source;
+  copy = at::detail::empty_strided_cpu(buffer.meta.sizes, buffer.meta.strides, buffer.meta.dtype);
+  copy.copy_(at::from_blob(static_cast<char*>(bases_[source.buffer]) + source.offset, source.meta.sizes,
+                           source.meta.strides, at::TensorOptions(source.meta.dtype)));
+  return copy;
 }
 
 }  // namespace stator

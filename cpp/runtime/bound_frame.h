@@ -74,6 +74,7 @@ class BoundFrame {
   c10::IValue container(const TraceValue& value);
   const at::Tensor& tensor_of(const TraceValue& value);
   const at::Tensor& base(BufferId buffer);
+  const at::Tensor& copied(BufferId buffer);
 
   std::shared_ptr<const SignaturePlan> plan_;
   Frame& frame_;
@@ -89,6 +90,8 @@ class BoundFrame {
   std::vector<PlannedBuffer> base_places_;  // by buffer; those in the arena have theirs there
   std::vector<int64_t> base_made_;          // by buffer: the last run that needed it
   std::unordered_map<const TraceValue*, at::Tensor> tensors_;
+  std::unordered_map<BufferId, at::Tensor>
+      copies_;  // of what has no memory of its own; stay where they are as others come
   int64_t run_ = 0;
   int64_t workspace_generation_ = -1;
 };

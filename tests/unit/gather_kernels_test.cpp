@@ -1,4 +1,5 @@
 // Picking by indices by bound kernels, against LibTorch's operators, in each table that this CPU can run.
+#include "binding_probe.h"
 #include "bound_operators.h"
 
 namespace stator {
@@ -79,6 +80,13 @@ TEST_P(BoundGather, indices_are_atens) {
   }
   const Indices wrong{std::nullopt, at::full({3}, 9, at::kLong), at::full({3}, 0, at::kLong)};
   expect_failure("aten::index.Tensor", {x, c10::List<std::optional<at::Tensor>>(wrong)});
+}
+
+TEST(BoundIndex, frozen_indices_are_one_constant_list) {
+  const at::Tensor x = at::randn({3, 5, 6}), i = ids({7}, -5, 5), j = ids({7}, 0, 6);
+  BindingProbe probe("aten::index.Tensor", {x, c10::List<std::optional<at::Tensor>>({std::nullopt, i, j})});
+  ASSERT_TRUE(probe.bind());
+  EXPECT_TRUE(at::equal(probe.result(), x.index({at::indexing::Slice(), i, j})));
 }
 
 TEST_P(BoundGather, bags_are_atens) {

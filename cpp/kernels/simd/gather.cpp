@@ -64,11 +64,12 @@ constexpr int64_t kAhead = 8;  // rows that are fetched before they are needed
 template <class Index, class Copy>
 bool pick_runs(const PickRunsSpec& spec, const char* from, const Index* indices, char* to, const Copy& copy) {
   for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-    for (int64_t i = 0; i < spec.count; ++i, to += spec.bytes) {
+    char* at = to + o * spec.to_outer;
+    for (int64_t i = 0; i < spec.count; ++i, at += spec.to_stride) {
       if (i + kAhead < spec.count) __builtin_prefetch(from + static_cast<int64_t>(indices[i + kAhead]) * spec.stride);
       const int64_t index = counted(indices[i], spec.size, spec.negative);
       if (!is_in(index, spec.size)) return false;
-      copy(to, from + index * spec.stride);
+      copy(at, from + index * spec.stride);
     }
   }
   return true;
@@ -104,7 +105,7 @@ bool pick_by_many(const void* specification, void* const* addresses) {
       int64_t offset;
       if (!offset_of(spec, addresses + 1, i, offset)) return false;
       for (int64_t o = 0; o < spec.outer; ++o) {
-        copy(to + (o * spec.count + i) * spec.bytes, from + o * spec.outer_stride + offset);
+        copy(to + o * spec.to_outer + i * spec.to_stride, from + o * spec.outer_stride + offset);
       }
     }
     return true;
@@ -118,7 +119,8 @@ bool pick_offsets(const void* specification, void* const* addresses) {
   auto* to = static_cast<char*>(addresses[2]);
   return with_copy(spec.bytes, [&](const auto& copy) {
     for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-      for (int64_t i = 0; i < spec.count; ++i, to += spec.bytes) copy(to, from + offsets[i]);
+      char* at = to + o * spec.to_outer;
+      for (int64_t i = 0; i < spec.count; ++i, at += spec.to_stride) copy(at, from + offsets[i]);
     }
     return true;
   });
@@ -252,7 +254,7 @@ bool bags(const BagsSpec& spec, void* const* addresses) {
   }
   if (!are_in(spec, table, indices, spec.indices) || offsets[0] != 0) return false;
   if (spec.last_offset && offsets[spec.bags] != spec.indices) return false;
-  for (int64_t b = 0; b < spec.bags; ++b, to += spec.size) {
+  for (int64_t b = 0; b < spec.bags; ++b, to += spec.to_stride) {
     const int64_t first = offsets[b], end = b + 1 < spec.bags || spec.last_offset ? offsets[b + 1] : spec.indices;
     if (first > end || end > spec.indices) return false;
     notes.note(b, first, end);

@@ -1,0 +1,37 @@
+// What else a bound kernel can do than it was bound for: for passes that see what becomes of its results.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "plan/tensor_meta.h"
+
+namespace stator {
+
+// Specifications are what the kernel was bound with, or what another variant gave. NULL: the kernel cannot do that.
+class KernelVariants {
+ public:
+  virtual ~KernelVariants() = default;
+  // With result `write`, of the same sizes and dtype, lying as `to` says.
+  virtual std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const = 0;
+  // With what is below 0 in its only result made 0.
+  virtual std::shared_ptr<const void> with_relu(const void*) const { return nullptr; }
+};
+
+// Of a kernel whose first result may have strides of its own: `place` puts them into a specification, false if it cannot.
+template <class Spec>
+class Placeable final : public KernelVariants {
+ public:
+  using Place = std::function<bool(Spec&, const TensorMeta&)>;
+  explicit Placeable(Place place) : place_(std::move(place)) {}
+
+  std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
+    auto placed = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
+    return write == 0 && place_(*placed, to) ? placed : nullptr;
+  }
+
+ private:
+  Place place_;
+};
+
+}  // namespace stator

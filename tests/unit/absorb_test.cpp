@@ -1,0 +1,344 @@
+// Kernels that take over what comes right after them: the number of kernels that run, and results beside the dynamic plan's.
+#include <gtest/gtest.h>
+
+#include "both_plans.h"
+
+namespace stator {
+namespace {
+
+using test::Arguments;
+using test::Both;
+
+// Small whole numbers: sums are exact in any order.
+at::Tensor numbers(at::IntArrayRef sizes) { return at::randint(-3, 4, sizes, at::kFloat); }
+at::Tensor indices(at::IntArrayRef sizes, int64_t end) { return at::randint(0, end, sizes, at::kLong); }
+
+Arguments layer(at::IntArrayRef x, int64_t width) { return {numbers(x), numbers({width, x.back()}), numbers({width})}; }
+
+constexpr std::string_view kLinearRelu = R"(graph(%x : Tensor, %w : Tensor, %b : Tensor):
+  %y : Tensor = aten::linear(%x, %w, %b)
+  %r : Tensor = aten::relu(%y)
+  return (%r))";
+
+TEST(AbsorbCopies, a_linear_layer_makes_its_relu) {
+  Both both(kLinearRelu);
+  for (int64_t rows : {1, 2, 7, 40}) {
+    for (int64_t width : {1, 3, 16, 37, 130}) EXPECT_EQ(both.run_often(layer({rows, 11}, width)), 1) << rows << width;
+  }
+  EXPECT_EQ(both.run_often(layer({9}, 20)), 1);
+  EXPECT_EQ(both.run_often(layer({2, 3, 9}, 20)), 1);
+  EXPECT_EQ(both.run_often(layer({5, 900}, 20)), 1);
+}
+
+TEST(AbsorbCopies, the_relu_keeps_nan) {
+  Both both(kLinearRelu);
+  Arguments arguments = layer({4, 5}, 6);
+  arguments[0].toTensor()[1][2] = std::numeric_limits<float>::quiet_NaN();
+  arguments[0].toTensor()[3][0] = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(both.run_often(arguments), 1);
+}
+
+struct Pointwise {
+  const char* name;
+  const char* text;
+  int kernels;
+};
+
+void PrintTo(const Pointwise& pointwise, std::ostream* out) { *out << pointwise.name; }
+
+class AbsorbCopiesOf : public testing::TestWithParam<Pointwise> {};
+
+TEST_P(AbsorbCopiesOf, a_product_and_what_is_after_it) {
+  Both both(std::string(R"(graph(%x : Tensor, %w : Tensor):
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %minus : int = prim::Constant[value=-1]()
+  %nought : float = prim::Constant[value=0.0]()
+  %six : float = prim::Constant[value=6.0]()
+  %none : NoneType = prim::Constant[value=None]()
+  %y : Tensor = aten::mm(%x, %w)
+)") + GetParam().text);
+  for (int64_t rows : {1, 6, 31}) {
+    for (int64_t width : {1, 8, 19}) {
+      EXPECT_EQ(both.run_often({numbers({rows, 5}), numbers({5, width})}), GetParam().kernels)
+          << rows << " x " << width;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pointwise, AbsorbCopiesOf,
+    testing::Values(Pointwise{"clamp_min", "%r : Tensor = aten::clamp_min(%y, %zero)\n return (%r)", 1},
+                    Pointwise{"clamp", "%r : Tensor = aten::clamp(%y, %nought, %none)\n return (%r)", 1},
+                    Pointwise{"relu_in_place", "%r : Tensor = aten::relu_(%y)\n return (%r)", 1},
+                    Pointwise{"two_relus", "%q : Tensor = aten::relu(%y)\n %r : Tensor = aten::relu(%q)\n return (%r)",
+                              1},
+                    Pointwise{"clamp_to_one", "%r : Tensor = aten::clamp_min(%y, %one)\n return (%r)", 2},
+                    Pointwise{"clamp_on_both_sides", "%r : Tensor = aten::clamp(%y, %nought, %six)\n return (%r)", 2},
+                    Pointwise{"relu_then_more", R"(%q : Tensor = aten::relu(%y)
+            %p : Tensor = aten::mul.Tensor(%q, %q)
+            %r : Tensor = aten::add.Tensor(%p, %q, %one)
+            return (%r))",
+                              2},
+                    Pointwise{"also_returned", R"(%q : Tensor = aten::relu(%y)
+            %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%q, %y)
+            return (%r))",
+                              2},
+                    Pointwise{"read_twice", R"(%q : Tensor = aten::relu(%y)
+            %r : Tensor = aten::sub.Tensor(%q, %y, %one)
+            return (%r))",
+                              2},
+                    Pointwise{"read_by_another_product", R"(%q : Tensor = aten::relu(%y)
+            %t : Tensor = aten::t(%y)
+            %r : Tensor = aten::mm(%q, %t)
+            return (%r))",
+                              3},
+                    Pointwise{"seen_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
+            %v : Tensor = aten::view(%y, %shape)
+            %r : Tensor = aten::relu(%v)
+            return (%r))",
+                              1},
+                    Pointwise{"changed_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
+            %v : Tensor = aten::view(%y, %shape)
+            %w2 : Tensor = aten::add_.Scalar(%v, %one, %one)
+            %r : Tensor = aten::relu(%y)
+            return (%r))",
+                              2},
+                    Pointwise{"changed_in_part", R"(%s : Tensor = aten::select.int(%y, %zero, %zero)
+            %f : Tensor = aten::fill_.Scalar(%s, %six)
+            %r : Tensor = aten::relu(%y)
+            return (%r))",
+                              2}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// %a is needed where a run leaves the plan.
+TEST(AbsorbCopies, a_relu_is_apart_if_the_rest_of_a_run_may_need_what_it_reads) {
+  Both both(R"(graph(%x : Tensor, %w : Tensor, %chosen : Tensor):
+    %a : Tensor = aten::mm(%x, %w)
+    %m : Tensor = aten::masked_select(%x, %chosen)
+    %n : Tensor = aten::neg(%m)
+    %r : Tensor = aten::relu(%a)
+    %both : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %r)
+    return (%both))");
+  const at::Tensor x = numbers({3, 4}), w = numbers({4, 5}), some = at::eye(3, 4, at::kBool);
+  EXPECT_EQ(both.run_often({x, w, some}), 3);
+  EXPECT_EQ(both.run({x, w, at::ones_like(some)}), 1);
+  EXPECT_EQ(both.run({x, w, some}), 3);
+}
+
+struct Joined {
+  const char* name;
+  const char* text;
+  int kernels;
+};
+
+void PrintTo(const Joined& joined, std::ostream* out) { *out << joined.name; }
+
+class AbsorbCopiesInto : public testing::TestWithParam<Joined> {};
+
+TEST_P(AbsorbCopiesInto, a_concatenation) {
+  Both both(std::string(R"(graph(%x : Tensor, %w : Tensor, %table : Tensor, %ids : Tensor, %y : Tensor):
+  %minus : int = prim::Constant[value=-1]()
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %two : int = prim::Constant[value=2]()
+  %false : bool = prim::Constant[value=False]()
+  %none : NoneType = prim::Constant[value=None]()
+)") + GetParam().text);
+  for (int64_t rows : {1, 2, 7}) {
+    for (int64_t width : {1, 4, 16, 45}) {
+      const at::Tensor w = numbers({6, width}), table = numbers({20, width});
+      EXPECT_EQ(both.run_often({numbers({rows, 6}), w, table, indices({rows}, 20), numbers({rows, width})}),
+                GetParam().kernels)
+          << rows << " x " << width;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Joined, AbsorbCopiesInto,
+                         testing::Values(Joined{"of_products", R"(%a : Tensor = aten::mm(%x, %w)
+            %b : Tensor = aten::embedding(%table, %ids, %minus, %false, %false)
+            %l : Tensor[] = prim::ListConstruct(%a, %b)
+            %r : Tensor = aten::cat(%l, %one)
+            return (%r))",
+                                                2},
+                                         Joined{"of_rows", R"(%a : Tensor = aten::mm(%x, %w)
+            %b : Tensor = aten::softmax.int(%y, %one, %none)
+            %l : Tensor[] = prim::ListConstruct(%a, %b)
+            %r : Tensor = aten::cat(%l, %zero)
+            return (%r))",
+                                                2},
+                                         Joined{"with_inputs", R"(%a : Tensor = aten::mm(%x, %w)
+            %l : Tensor[] = prim::ListConstruct(%y, %a, %y)
+            %r : Tensor = aten::cat(%l, %minus)
+            return (%r))",
+                                                3},
+                                         Joined{"with_a_relu", R"(%a : Tensor = aten::mm(%x, %w)
+            %b : Tensor = aten::relu(%a)
+            %l : Tensor[] = prim::ListConstruct(%b, %y)
+            %r : Tensor = aten::cat(%l, %one)
+            return (%r))",
+                                                2},
+                                         Joined{"of_reshaped", R"(%a : Tensor = aten::mm(%x, %w)
+            %shape : int[] = prim::ListConstruct(%minus, %one)
+            %b : Tensor = aten::view(%a, %shape)
+            %c : Tensor = aten::view(%y, %shape)
+            %l : Tensor[] = prim::ListConstruct(%c, %b)
+            %r : Tensor = aten::cat(%l, %zero)
+            return (%r))",
+                                                2},
+                                         Joined{"in_two_places", R"(%a : Tensor = aten::mm(%x, %w)
+            %l : Tensor[] = prim::ListConstruct(%a, %y)
+            %s : Tensor = aten::stack(%l, %one)
+            %c : Tensor = aten::cat(%l, %one)
+            %n : Tensor = aten::neg(%a)
+            %r : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%s, %c, %n)
+            return (%r))",
+                                                5},
+                                         Joined{"and_are_returned", R"(%a : Tensor = aten::mm(%x, %w)
+            %l : Tensor[] = prim::ListConstruct(%a, %y)
+            %c : Tensor = aten::cat(%l, %one)
+            %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%a, %c)
+            return (%r))",
+                                                3},
+                                         Joined{"and_another_product", R"(%a : Tensor = aten::mm(%x, %w)
+            %l : Tensor[] = prim::ListConstruct(%a, %y)
+            %c : Tensor = aten::cat(%l, %zero)
+            %t : Tensor = aten::t(%a)
+            %p : Tensor = aten::mm(%t, %x)
+            %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%p, %c)
+            return (%r))",
+                                                4},
+                                         Joined{"that_is_changed", R"(%a : Tensor = aten::mm(%x, %w)
+            %l : Tensor[] = prim::ListConstruct(%a, %y)
+            %c : Tensor = aten::cat(%l, %zero)
+            %s : Tensor = aten::select.int(%c, %zero, %zero)
+            %f : Tensor = aten::fill_.Scalar(%s, %two)
+            %n : Tensor = aten::neg(%a)
+            %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %c)
+            return (%r))",
+                                                4},
+                                         Joined{"of_a_concatenation", R"(%a : Tensor = aten::mm(%x, %w)
+            %l : Tensor[] = prim::ListConstruct(%a, %y)
+            %c : Tensor = aten::cat(%l, %zero)
+            %k : Tensor[] = prim::ListConstruct(%c, %c)
+            %r : Tensor = aten::cat(%k, %one)
+            return (%r))",
+                                                4}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(AbsorbCopies, products_of_stacks_are_made_in_the_order_that_is_asked_for) {
+  Both both(R"(graph(%x : Tensor, %y : Tensor, %n : int):
+    %one : int = prim::Constant[value=1]()
+    %two : int = prim::Constant[value=2]()
+    %minus : int = prim::Constant[value=-1]()
+    %p : Tensor = aten::matmul(%x, %y)
+    %t : Tensor = aten::transpose.int(%p, %one, %two)
+    %shape : int[] = prim::ListConstruct(%n, %minus)
+    %r : Tensor = aten::reshape(%t, %shape)
+    return (%r))");
+  EXPECT_EQ(both.run_often({numbers({2, 3, 5, 4}), numbers({2, 3, 4, 7}), 10}), 1);
+  EXPECT_EQ(both.run_often({numbers({1, 3, 5, 4}), numbers({1, 3, 4, 16}), 5}), 1);
+  EXPECT_EQ(both.run_often({numbers({3, 1, 5, 4}), numbers({3, 1, 4, 6}), 15}), 1);
+}
+
+TEST(AbsorbCopies, heads_of_attention_are_put_together) {
+  Both both(R"(graph(%q : Tensor, %k : Tensor, %v : Tensor, %rows : int):
+    %zero : float = prim::Constant[value=0.0]()
+    %false : bool = prim::Constant[value=False]()
+    %none : NoneType = prim::Constant[value=None]()
+    %one : int = prim::Constant[value=1]()
+    %two : int = prim::Constant[value=2]()
+    %minus : int = prim::Constant[value=-1]()
+    %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, %none, %zero, %false, %none, %false)
+    %t : Tensor = aten::transpose.int(%a, %one, %two)
+    %shape : int[] = prim::ListConstruct(%rows, %minus)
+    %r : Tensor = aten::reshape(%t, %shape)
+    return (%r))");
+  const auto heads = [] { return at::rand({2, 4, 5, 8}); };
+  EXPECT_EQ(both.run_often({heads(), heads(), heads(), 10}), 1);
+}
+
+TEST(AbsorbCopies, constant_indices_pick_into_their_place) {
+  Both both(R"(graph(%x : Tensor, %i : Tensor, %j : Tensor, %y : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %none : NoneType = prim::Constant[value=None]()
+    %at : Tensor?[] = prim::ListConstruct(%none, %i, %j)
+    %p : Tensor = aten::index.Tensor(%x, %at)
+    %l : Tensor[] = prim::ListConstruct(%y, %p)
+    %r : Tensor = aten::cat(%l, %one)
+    return (%r))");
+  for (int64_t rows : {1, 3}) {
+    EXPECT_EQ(both.run_often({numbers({rows, 5, 6}), indices({7}, 5), indices({7}, 6), numbers({rows, 2})}), 2);
+  }
+}
+
+// Sums of bags may find that an index is out of range; then all that was made before is handed over.
+TEST(AbsorbCopies, bags_are_summed_in_their_places) {
+  Both both(R"(graph(%table : Tensor, %i : Tensor, %j : Tensor, %o : Tensor, %x : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %false : bool = prim::Constant[value=False]()
+    %none : NoneType = prim::Constant[value=None]()
+    %a : Tensor, %a1 : Tensor, %a2 : Tensor, %a3 : Tensor = aten::embedding_bag(%table, %i, %o, %false, %zero, %false, %none, %false)
+    %b : Tensor, %b1 : Tensor, %b2 : Tensor, %b3 : Tensor = aten::embedding_bag(%table, %j, %o, %false, %zero, %false, %none, %false)
+    %l : Tensor[] = prim::ListConstruct(%a, %x, %b)
+    %r : Tensor = aten::stack(%l, %one)
+    return (%r))");
+  for (int64_t width : {1, 8, 13, 64}) {
+    Arguments arguments{numbers({9, width}), indices({7}, 9), indices({7}, 9), at::tensor({0, 3, 3}),
+                        numbers({3, width})};
+    EXPECT_EQ(both.run_often(arguments), 3);
+    arguments[2].toTensor()[6] = 9;
+    EXPECT_THROW(both.bound.run(arguments), Error);
+    arguments[2].toTensor()[6] = 8;
+    EXPECT_EQ(both.run(arguments), 3);
+  }
+}
+
+// %a lies in %c when the run leaves the plan, and is then to be a tensor with views, which %c would not let it have.
+TEST(AbsorbCopies, what_is_in_a_concatenation_is_itself_again_when_a_run_leaves) {
+  Both both(R"(graph(%x : Tensor, %w : Tensor, %chosen : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %minus : int = prim::Constant[value=-1]()
+    %shape : int[] = prim::ListConstruct(%minus)
+    %a : Tensor = aten::mm(%x, %w)
+    %u : Tensor = aten::view(%a, %shape)
+    %m : Tensor = aten::masked_select(%x, %chosen)
+    %n : Tensor = aten::neg(%m)
+    %v : Tensor = aten::view(%a, %shape)
+    %s : int = aten::size.int(%u, %zero)
+    %t : int = aten::size.int(%v, %zero)
+    %sum : int = aten::add.int(%s, %t)
+    %l : Tensor[] = prim::ListConstruct(%a, %x)
+    %c : Tensor = aten::cat(%l, %one)
+    %d : Tensor = aten::add.Scalar(%c, %sum, %one)
+    %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %d)
+    return (%r))");
+  const at::Tensor x = numbers({3, 4}), some = at::eye(3, 4, at::kBool);
+  for (const at::Tensor& w : {numbers({4, 5}), numbers({4, 1})}) {
+    EXPECT_EQ(both.run_often({x, w, some}), 4) << "the product, a copy of the input, the negation, the sum";
+    EXPECT_EQ(both.run({x, w, at::ones_like(some)}), 1);
+    EXPECT_EQ(both.run({x, w, some}), 4);
+  }
+}
+
+TEST(AbsorbCopies, what_only_a_concatenation_reads_is_there_when_a_run_leaves) {
+  Both both(R"(graph(%x : Tensor, %w : Tensor, %chosen : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %a : Tensor = aten::mm(%x, %w)
+    %m : Tensor = aten::masked_select(%x, %chosen)
+    %n : Tensor = aten::neg(%m)
+    %l : Tensor[] = prim::ListConstruct(%x, %a, %a)
+    %c : Tensor = aten::cat(%l, %one)
+    %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %c)
+    return (%r))");
+  const at::Tensor x = numbers({3, 4}), w = numbers({4, 5}), some = at::eye(3, 4, at::kBool);
+  EXPECT_EQ(both.run_often({x, w, some}), 4) << "the product, its copy, that of the input, the negation";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(both.run({x, w, at::ones_like(some)}), 1);
+  EXPECT_EQ(both.run({x, w, some}), 4);
+}
+
+}  // namespace
+}  // namespace stator

@@ -6,6 +6,7 @@ namespace stator {
 
 namespace DEFAULT {
 extern const TileKernels tile_kernels;
+extern const CopyKernels copy_kernels;
 extern const ReductionKernels reduction_kernels;
 extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
@@ -16,6 +17,7 @@ extern const RecurrentKernels recurrent_kernels;
 #ifdef STATOR_HAVE_AVX2_KERNELS
 namespace AVX2 {
 extern const TileKernels tile_kernels;
+extern const CopyKernels copy_kernels;
 extern const ReductionKernels reduction_kernels;
 extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
@@ -27,6 +29,7 @@ extern const RecurrentKernels recurrent_kernels;
 #ifdef STATOR_HAVE_AVX512_KERNELS
 namespace AVX512 {
 extern const TileKernels tile_kernels;
+extern const CopyKernels copy_kernels;
 extern const ReductionKernels reduction_kernels;
 extern const RowKernels row_kernels;
 extern const GatherKernels gather_kernels;
@@ -39,15 +42,15 @@ extern const RecurrentKernels recurrent_kernels;
 namespace {
 
 constexpr KernelTable kTables[] = {
-    {"DEFAULT", &DEFAULT::tile_kernels, &DEFAULT::reduction_kernels, &DEFAULT::row_kernels, &DEFAULT::gather_kernels,
-     &DEFAULT::matmul_kernels, &DEFAULT::attention_kernels, &DEFAULT::recurrent_kernels},
+    {"DEFAULT", &DEFAULT::tile_kernels, &DEFAULT::copy_kernels, &DEFAULT::reduction_kernels, &DEFAULT::row_kernels,
+     &DEFAULT::gather_kernels, &DEFAULT::matmul_kernels, &DEFAULT::attention_kernels, &DEFAULT::recurrent_kernels},
 #ifdef STATOR_HAVE_AVX2_KERNELS
-    {"AVX2", &AVX2::tile_kernels, &AVX2::reduction_kernels, &AVX2::row_kernels, &AVX2::gather_kernels,
-     &AVX2::matmul_kernels, &AVX2::attention_kernels, &AVX2::recurrent_kernels},
+    {"AVX2", &AVX2::tile_kernels, &AVX2::copy_kernels, &AVX2::reduction_kernels, &AVX2::row_kernels,
+     &AVX2::gather_kernels, &AVX2::matmul_kernels, &AVX2::attention_kernels, &AVX2::recurrent_kernels},
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
-    {"AVX512", &AVX512::tile_kernels, &AVX512::reduction_kernels, &AVX512::row_kernels, &AVX512::gather_kernels,
-     &AVX512::matmul_kernels, &AVX512::attention_kernels, &AVX512::recurrent_kernels},
+    {"AVX512", &AVX512::tile_kernels, &AVX512::copy_kernels, &AVX512::reduction_kernels, &AVX512::row_kernels,
+     &AVX512::gather_kernels, &AVX512::matmul_kernels, &AVX512::attention_kernels, &AVX512::recurrent_kernels},
 #endif
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/copies.h"
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/recurrent.h"
@@ -17,6 +18,7 @@ namespace stator {
 struct KernelTable {
   const char* capability;  // as at::get_cpu_capability() has it
   const TileKernels* tile;
+  const CopyKernels* copies;
   const ReductionKernels* reductions;
   const RowKernels* rows;
   const GatherKernels* gather;

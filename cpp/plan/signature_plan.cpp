@@ -6,6 +6,7 @@
 #include "memory/greedy_by_size.h"
 #include "memory/storage_groups.h"
 #include "plan/absorb.h"
+#include "plan/copy_step.h"
 #include "plan/fuse.h"
 #include "plan/tracer.h"
 #include "plan/uses.h"
@@ -15,16 +16,33 @@ namespace {
 
 using Kind = SignatureStep::Kind;
 
+// A step that only copies; false if it does more, or has nothing to copy.
+bool make_copy(SignatureStep& step) {
+  const auto transfer = step.tile->as_transfer();
+  if (!transfer || transfer->relu || transfer->to.meta.numel() == 0) return false;
+  const auto specification = copy_spec(transfer->from.meta, transfer->to.meta);
+  if (!specification) return false;
+  step.specification = std::make_shared<const CopySpec>(*specification);
+  step.kernel = kernels().copies->copy;
+  step.reads = {transfer->from};
+  step.writes = {transfer->to};
+  return true;
+}
+
+void make_tile_program(SignatureStep& step) {
+  auto specification = step.tile->compile();
+  step.kernel = kernels().tile->run;
+  step.reads = specification->read;
+  step.writes = specification->written;
+  step.specification = std::move(specification);
+}
+
 void compile_tiles(SignaturePlan& plan) {
   for (SignatureStep& step : plan.steps) {
     step.variants.reset();
     if (step.kind != Kind::kTile) continue;
-    auto specification = step.tile->compile();
+    if (!make_copy(step)) make_tile_program(step);
     step.kind = Kind::kKernel;
-    step.kernel = kernels().tile->run;
-    step.reads = specification->read;
-    step.writes = specification->written;
-    step.specification = std::move(specification);
     step.tile.reset();
   }
 }

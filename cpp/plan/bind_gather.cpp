@@ -14,10 +14,21 @@ namespace {
 
 const GatherKernels& table() { return *kernels().gather; }
 
+bool is_integers(const TensorView* view) {
+  return view && (view->meta.dtype == at::kLong || view->meta.dtype == at::kInt) && view->meta.numel() > 0;
+}
+
 // Contiguous int64 or int32, not empty.
-bool is_indices(const TensorView* view) {
-  if (!view || (view->meta.dtype != at::kLong && view->meta.dtype != at::kInt)) return false;
-  return view->meta.numel() > 0 && view->meta.is_contiguous();
+bool is_indices(const TensorView* view) { return is_integers(view) && view->meta.is_contiguous(); }
+
+// The same where they lie one after another, for kernels that walk them so.
+TensorView in_a_row(Binding& binding, const TensorView& indices) {
+  if (indices.meta.is_contiguous()) return indices;
+  const TensorView copy = binding.scratch(indices.meta.dtype, indices.meta.sizes);
+  TileExpression expression(indices.meta.sizes);
+  expression.store(expression.load(indices), copy);
+  binding.run(std::move(expression));
+  return copy;
 }
 
 bool is_small(const TensorMeta& meta) { return meta.numel() > 0 && meta.numel() <= kMostElements; }
@@ -69,16 +80,16 @@ bool bind_pick(Binding& binding, const TensorView& self, int64_t dim, const Tens
 
 bool bind_embedding(Binding& binding) {
   const TensorView *weight = binding.tensor(0), *indices = binding.tensor(1);
-  if (!weight || weight->meta.dim() != 2 || !is_indices(indices)) return false;
-  return bind_pick(binding, *weight, 0, *indices, false);
+  if (!weight || weight->meta.dim() != 2 || !is_integers(indices)) return false;
+  return bind_pick(binding, *weight, 0, in_a_row(binding, *indices), false);
 }
 
 bool bind_index_select(Binding& binding) {
   const TensorView *self = binding.tensor(0), *index = binding.tensor(2);
-  if (!self || !is_indices(index) || index->meta.dim() > 1) return false;
+  if (!self || !is_integers(index) || index->meta.dim() > 1) return false;
   const auto dim = wrapped_dim(binding.known(1), self->meta.dim());
   if (!dim) return false;
-  TensorView list = *index;
+  TensorView list = in_a_row(binding, *index);
   list.meta = TensorMeta::contiguous(index->meta.dtype, {index->meta.numel()});
   return bind_pick(binding, *self, *dim, list, false);
 }

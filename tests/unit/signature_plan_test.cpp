@@ -359,6 +359,23 @@ TEST(SignaturePlan, a_transposed_copy_of_a_copy) {
   both.run_often({at::randn({30, 40}).t()});
 }
 
+TEST(SignaturePlan, indices_of_any_strides_pick) {
+  Both both(R"(graph(%table : Tensor, %ids : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %minus : int = prim::Constant[value=-1]()
+    %false : bool = prim::Constant[value=False]()
+    %i : Tensor = aten::select.int(%ids, %one, %one)
+    %a : Tensor = aten::embedding(%table, %i, %minus, %false, %false)
+    %b : Tensor = aten::index_select(%table, %zero, %i)
+    %t : Tensor = aten::t(%ids)
+    %c : Tensor = aten::embedding(%table, %t, %minus, %false, %false)
+    %r : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%a, %b, %c)
+    return (%r))");
+  EXPECT_EQ(both.run_often({at::randn({9, 4}), at::randint(0, 9, {5, 3}, at::kLong)}), 6);
+  EXPECT_EQ(both.run_often({at::randn({9, 4}), at::randint(0, 9, {5, 3}, at::kInt)}), 6);
+}
+
 TEST(SignaturePlan, state_is_read_anew_and_its_shape_is_part_of_the_signature) {
   Both both(R"(graph(%x : Tensor):
     %zero : int = prim::Constant[value=0]()

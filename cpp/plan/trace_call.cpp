@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "analysis/effects.h"
 #include "analysis/unsaid.h"
@@ -242,6 +243,7 @@ bool Tracer::copy(size_t output, const TensorView& from, const TensorMeta& meta)
   if (reshaped) target.meta = TensorMeta::contiguous(meta.dtype, from.meta.sizes);
   TileExpression expression(from.meta.sizes);
   expression.store(expression.cast(expression.load(from), from.meta.dtype, meta.dtype), target);
+  if (!expression.compile()) return false;
   run(std::move(expression));
   return true;
 }
@@ -604,6 +606,11 @@ void Tracer::can_also(std::shared_ptr<const KernelVariants> variants) {
   plan_->steps.back().variants = std::move(variants);
 }
 
-void Tracer::run(TileExpression expression) { emit(SignatureStep::Kind::kTile).tile = std::move(expression); }
+void Tracer::run(TileExpression expression) {
+  // One operator alone needs too much only of dimensions.
+  if (expression.sizes().size() > kMostTileDims && !expression.compile())
+    throw std::length_error("more dimensions than a tile program walks");
+  emit(SignatureStep::Kind::kTile).tile = std::move(expression);
+}
 
 }  // namespace stator

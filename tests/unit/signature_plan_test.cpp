@@ -376,6 +376,18 @@ TEST(SignaturePlan, indices_of_any_strides_pick) {
   EXPECT_EQ(both.run_often({at::randn({9, 4}), at::randint(0, 9, {5, 3}, at::kInt)}), 6);
 }
 
+TEST(SignaturePlan, more_dimensions_than_kernels_walk_are_left_to_libtorch) {
+  Both both(R"(graph(%x : Tensor, %y : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %zero : int = prim::Constant[value=0]()
+    %a : Tensor = aten::add.Tensor(%x, %y, %one)
+    %b : Tensor = aten::contiguous(%x, %zero)
+    %c : Tensor = aten::mul.Tensor(%a, %b)
+    return (%c))");
+  const at::Tensor x = at::randn({3, 3, 3, 3, 3, 3, 3, 3}).permute({7, 5, 3, 1, 6, 4, 2, 0});
+  both.run_often({x, at::randn({3, 1, 3, 1, 3, 1, 3, 1})});
+}
+
 TEST(SignaturePlan, state_is_read_anew_and_its_shape_is_part_of_the_signature) {
   Both both(R"(graph(%x : Tensor):
     %zero : int = prim::Constant[value=0]()

@@ -46,5 +46,23 @@ STATOR_INLINE Lanes tanh_of(Lanes x) {
   return size < 0.625f ? fused(p * square, x, x) : x < Lanes{} ? -far : far;
 }
 
+// To 1.5e-7, as ATen has it: Abramowitz and Stegun 7.1.26.
+STATOR_INLINE Lanes erf_of(Lanes x) {
+  const Lanes size = x < Lanes{} ? -x : x;
+  const Lanes t = 1.0f / fused(size, all_lanes(0.3275911f), all_lanes(1.0f));
+  Lanes p = fused(all_lanes(1.061405429f), t, all_lanes(-1.453152027f));
+  p = fused(p, t, all_lanes(1.421413741f));
+  p = fused(p, t, all_lanes(-0.284496736f));
+  p = fused(p, t, all_lanes(0.254829592f));
+  const Lanes far = 1.0f - p * t * exp_of_negative(-x * x);
+  return x < Lanes{} ? -far : far;
+}
+
+STATOR_INLINE Lanes gelu_of(Lanes x) { return x * 0.5f * (1.0f + erf_of(x * 0.70710678f)); }
+
+STATOR_INLINE Lanes gelu_tanh_of(Lanes x) {
+  return x * 0.5f * (1.0f + tanh_of(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
 }  // namespace
 }  // namespace stator::CPU_CAPABILITY

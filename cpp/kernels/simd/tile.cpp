@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/simd/exponential.h"
+
 namespace stator::CPU_CAPABILITY {
 
 extern const TileKernels tile_kernels;
@@ -35,6 +37,18 @@ void unary(void* out, const void* a, const void*, const void*, int64_t n) {
   for_vectors<T>(n, [&](int64_t i, int64_t count) {
     kFormula(load<T>(a, i, count)).store(static_cast<T*>(out) + i, static_cast<int>(count));
   });
+}
+
+// Formulas that are inlined, where at::vec calls a function for each vector.
+template <auto kFormula>
+void unary_lanes(void* out, const void* a, const void*, const void*, int64_t n) {
+  const auto* from = static_cast<const float*>(a);
+  auto* to = static_cast<float*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(kFormula(load(from + i)), to + i);
+  if (i == n) return;
+  const Part part(n - i);
+  part.store(kFormula(part.load(from + i)), to + i);
 }
 
 template <class T, auto kFormula, bool kScalarA = false, bool kScalarB = false>
@@ -99,6 +113,7 @@ struct OpTable {
   constexpr OpTable() {
     add_real<float>(run[0]);
     add_real<double>(run[1]);
+    add_lanes(run[0]);
     add_int();
     add_casts();
     add_bools();
@@ -187,6 +202,12 @@ struct OpTable {
     at(t, O::kSoftplus) = ternary<T, [](const V& a, const V& beta, const V& threshold) {
       return V::blendv((a * beta).exp().log1p() / beta, a, a * beta > threshold);
     }>;
+  }
+
+  static constexpr void add_lanes(OpRun* t) {
+    at(t, TileOpcode::kTanh) = unary_lanes<[](Lanes a) { return tanh_of(a); }>;
+    at(t, TileOpcode::kGelu) = unary_lanes<[](Lanes a) { return gelu_of(a); }>;
+    at(t, TileOpcode::kGeluTanh) = unary_lanes<[](Lanes a) { return gelu_tanh_of(a); }>;
   }
 
   // The same again with scalars; here because they are the many.

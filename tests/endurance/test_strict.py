@@ -1,0 +1,60 @@
+"""Networks of the benchmark, and one like them, in strict mode: ten thousand runs without an allocation (tests/capi/strict.c counts)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
+from networks import BENCH_MODELS, inputs, network
+
+PROGRAM = Path(os.environ["STATOR_BUILD_DIR"]) / "tests" / "capi_strict"
+NAMES = ("deep_and_wide_1", "deep_and_wide_20", "chain", "mlp_1", "mlp_32", "dlrm_1", "dlrm_64", "transformer")
+
+
+class Gated(nn.Module):
+    """None of the benchmark's: a convolution-free mixer with a gate, a norm and a maximum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.gate, self.norm = nn.Linear(24, 40), nn.Linear(24, 40), nn.LayerNorm(40)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norm(self.up(x) * torch.nn.functional.silu(self.gate(x)))
+        return torch.cat([y.amax(1), y.mean(1)], -1)
+
+
+def keeps_the_promise(model: torch.jit.ScriptModule, arguments: tuple[torch.Tensor, ...], folder: Path) -> None:
+    path = folder / "model.pt"
+    model.save(str(path))
+    names = [argument.name for argument in model.forward.schema.arguments[1:]]
+    types = [str(x.dtype).removeprefix("torch.") for x in arguments]
+    shapes = [",".join(map(str, x.shape)) for x in arguments]
+    specs = [f"{name}={dtype}[{shape}]" for name, dtype, shape in zip(names, types, shapes, strict=True)]
+    done = subprocess.run([PROGRAM, path, *specs], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_networks_run_without_allocating(name: str, tmp_path: Path) -> None:
+    assert name in BENCH_MODELS
+    with torch.no_grad():
+        keeps_the_promise(torch.jit.trace(network(name), inputs(name)), inputs(name), tmp_path)
+
+
+def test_another_network_runs_without_allocating(tmp_path: Path) -> None:
+    x = torch.randn(3, 5, 24)
+    with torch.no_grad():
+        keeps_the_promise(torch.jit.trace(Gated().eval(), (x,)), (x,), tmp_path)
+
+
+def test_a_convolution_is_named(tmp_path: Path) -> None:
+    x = torch.randn(1, 3, 8, 8)
+    with torch.no_grad(), pytest.raises(AssertionError, match=r"node \d+, conv2d|node \d+, aten::conv|convolution"):
+        keeps_the_promise(torch.jit.trace(nn.Conv2d(3, 4, 3).eval(), (x,)), (x,), tmp_path)

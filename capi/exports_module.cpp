@@ -6,6 +6,7 @@
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
+#include "runtime/processors.h"
 #include "runtime/strict.h"
 #include "runtime/warm_up.h"
 
@@ -31,7 +32,9 @@ stator_status* load_module(const stator_options* options, const char* path, stat
     if (settings.name.empty()) settings.name = file_name(path);
     auto handle = std::make_unique<stator_module>();
     handle->module = std::make_shared<StaticModule>(load(settings), settings);
-    if (settings.strict) make_strict(handle->module);
+    if (settings.strict) {
+      for (int threads : {1, available_processors()}) make_strict(handle->module, threads);
+    }
     add_to_metrics(std::shared_ptr<const StaticModule>(handle->module));
     *out = handle.release();
   });

@@ -24,9 +24,10 @@ struct AttentionSpec {
   Mask mask_kind = Mask::kNone;
   bool causal = false;
   float scale = 1.0f;
+  int64_t parts = 1;  // at most batches * heads
 };
 
-// Addresses: q, k, v, [mask,] result, scratch of attention_scratch() floats.
+// Addresses: q, k, v, [mask,] result, scratch of attention_scratch() floats for each part.
 struct AttentionKernels {
   int64_t panel;
   BoundKernel attend;

@@ -2,6 +2,7 @@
 // reference count; it does not allocate and does not throw.
 //
 // What the specification and each address mean is said where the kernel is declared (matmul.h, rows.h, ...). Whoever calls owns all memory.
+// Specifications of kernels that can share their work among threads have `parts` (parallel.h).
 #pragma once
 
 namespace stator {

@@ -14,6 +14,7 @@ struct PickRunsSpec {
   int64_t outer_stride, stride;  // bytes, in the tables
   int64_t to_outer, to_stride;   // bytes, in what is written
   bool wide, negative;
+  int64_t parts = 1;
 };
 
 constexpr int kMostIndices = 4;
@@ -26,6 +27,7 @@ struct PickByManySpec {
   int indices;
   int64_t size[kMostIndices], stride[kMostIndices];  // of the dimension that is picked from; bytes
   int64_t step[kMostIndices];
+  int64_t parts = 1;
 };
 
 // Elements at offsets that are known.
@@ -33,6 +35,7 @@ struct PickOffsetsSpec {
   int64_t outer, count, bytes;
   int64_t outer_stride;  // bytes
   int64_t to_outer, to_stride;
+  int64_t parts = 1;
 };
 
 // aten::gather: along a dimension of [outer, size, inner] by indices [outer, count, inner], all contiguous.
@@ -54,6 +57,7 @@ struct BagsSpec {
   bool weighted;       // one float32 an index
   bool has_bags_of;    // written as well: the bag of each index
   bool has_bag_sizes;  // and how many each bag holds, twice; else zeros, one for each offset
+  int64_t parts = 1;
 };
 
 struct OneHotSpec {

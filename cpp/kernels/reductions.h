@@ -13,6 +13,7 @@ struct ReductionSpec {
   int64_t outer, reduced, inner;
   int64_t outer_stride, reduced_stride, inner_stride;
   double correction = 0;  // of variances; less than `reduced`
+  int64_t parts = 1;      // of what is kept
 };
 
 // Addresses: the elements, then the results. `int64` and so on are the elements' type where it is not float32.

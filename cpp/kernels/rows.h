@@ -12,6 +12,7 @@ namespace stator {
 struct AlongSpec {
   int64_t outer, size, inner;
   int64_t outer_stride, stride, inner_stride;
+  int64_t parts = 1;
 };
 
 // Rows of neighbours, a number of rows apart by `row_stride` elements; what is written is contiguous.
@@ -21,6 +22,7 @@ struct NormalizeRowsSpec {
   float eps;
   bool has_weight, has_bias;  // by element of a row
   bool has_statistics;
+  int64_t parts = 1;
 };
 
 // Each of `groups` rows holds `channels` times `size` contiguous elements.
@@ -29,11 +31,13 @@ struct NormalizeGroupsSpec {
   float eps;
   bool has_weight, has_bias;  // by channel of a batch's element: groups * channels
   bool has_statistics;
+  int64_t parts = 1;
 };
 
 // y = x * scale + shift by channel: [outer, channels, inner], contiguous.
 struct ScaleChannelsSpec {
   int64_t outer, channels, inner;
+  int64_t parts = 1;
 };
 
 // What a batch norm with known statistics is, as scale and shift by channel.

@@ -144,6 +144,7 @@ struct TileProgram {
   const TileConstant* constants;
   const TileOp* ops;
   uint64_t scalars;  // bit r: register r is one element for all, and no tile
+  int64_t parts = 1;
 };
 
 struct TileKernels {

@@ -6,6 +6,7 @@
 #include "kernels/dispatch.h"
 #include "ops/short_loops.h"
 #include "plan/binding.h"
+#include "plan/parts.h"
 
 namespace stator {
 namespace {
@@ -100,7 +101,10 @@ bool bind_attention(Binding& binding) {
   const auto q = heads_of(query, dim), k = heads_of(binding.tensor(1), dim), v = heads_of(binding.tensor(2), dim);
   AttentionSpec spec{};
   if (!q || !k || !v || !set_sizes(*q, *k, *v, spec) || !set_scale(binding, spec)) return false;
-  if (multiplications(spec) > (binding.several_threads() ? kSharedMultiplications : kMostMultiplications)) return false;
+  if (multiplications(spec) > kMostMultiplications) return false;
+  spec.parts = binding.parts(multiplications(spec) * kMultiplicationNanoseconds);
+  // Where heads are fewer than threads, LibTorch shares their rows as well.
+  if (spec.parts > spec.batches * spec.heads) return false;
   const c10::IValue* dropout = binding.known(4);
   if (!dropout || !dropout->isDouble() || dropout->toDouble() != 0.0 || !is_known_bool(binding, 7, false)) return false;
   spec.causal = is_known_bool(binding, 5, true);
@@ -115,7 +119,8 @@ bool bind_attention(Binding& binding) {
       binding.result(0, at::kFloat, like.sizes, at::infer_dense_strides(like.sizes, like.strides));
   place(spec, result.meta);
   const AttentionKernels& table = *kernels().attention;
-  const TensorView scratch = binding.scratch(at::kFloat, {attention_scratch(spec.keys, spec.depth, table.panel)});
+  const TensorView scratch =
+      binding.scratch(at::kFloat, {spec.parts * attention_scratch(spec.keys, spec.depth, table.panel)});
   std::vector<TensorView> reads{*query, *binding.tensor(1), *binding.tensor(2)};
   if (mask) reads.push_back(*mask);
   binding.run_with(table.attend, spec, std::move(reads), {result, scratch});

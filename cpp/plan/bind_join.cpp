@@ -17,7 +17,6 @@ bool is_skipped(const TensorView& view) { return view.meta.sizes == at::DimVecto
 bool cat(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim) {
   const TensorMeta* seen = binding.observed(0);
   if (!seen || !tile_type(seen->dtype) || seen->dim() == 0) return false;
-  if (binding.several_threads() && seen->numel() > kSharedElements) return false;
   if (dim < 0) dim += seen->dim();
   const TensorView result = binding.result(0, seen->dtype, seen->sizes, seen->strides);
   int64_t at = 0;
@@ -36,7 +35,6 @@ bool cat(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim) {
 bool stack(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim) {
   const TensorMeta* seen = binding.observed(0);
   if (!seen || !tile_type(seen->dtype)) return false;
-  if (binding.several_threads() && seen->numel() > kSharedElements) return false;
   if (dim < 0) dim += seen->dim();
   const TensorView result = binding.result(0, seen->dtype, seen->sizes, seen->strides);
   for (size_t i = 0; i < inputs.size(); ++i) {

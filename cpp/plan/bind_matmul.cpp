@@ -3,6 +3,7 @@
 #include "ops/short_loops.h"
 #include "plan/binding.h"
 #include "plan/panels.h"
+#include "plan/parts.h"
 
 namespace stator {
 namespace {
@@ -203,6 +204,7 @@ class ProductVariants final : public KernelVariants {
     if (write != 0 || !spec || product.a_view != a_view_ || product.b_view != b_view_) return nullptr;
     auto placed = std::make_shared<MatmulSpec>(*spec);
     placed->relu = static_cast<const MatmulSpec*>(specification)->relu;
+    placed->parts = static_cast<const MatmulSpec*>(specification)->parts;
     return placed;
   }
 
@@ -219,8 +221,9 @@ class ProductVariants final : public KernelVariants {
 
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   const Product given = product;
-  const auto spec = spec_of(product);
-  if (!spec || (binding.several_threads() && multiplications(*spec) > kSharedMultiplications)) return false;
+  auto spec = spec_of(product);
+  if (!spec) return false;
+  spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
   const MatmulKernels& table = *kernels().matmul;
   BoundKernel kernel = nullptr;
   std::vector<TensorView> reads{product.a_view, product.b_view}, scratch;
@@ -234,7 +237,7 @@ bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
     kernel = table.rows;
   } else {
     kernel = table.packing;
-    scratch.push_back(binding.scratch(at::kFloat, {panel_floats(spec->columns, spec->depth, table.panel)}));
+    scratch.push_back(binding.scratch(at::kFloat, {packing_floats(*spec, table.panel)}));
   }
   if (product.bias_view) reads.push_back(*product.bias_view);
   std::vector<TensorView> writes{binding.result(0, at::kFloat, result.sizes, result.strides)};

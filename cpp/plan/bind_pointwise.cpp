@@ -25,7 +25,6 @@ class Pointwise {
   bool begin(size_t first, size_t last, std::optional<at::ScalarType> compute = std::nullopt) {
     const TensorMeta* seen = binding_.observed(0);
     if (!seen || !tile_type(seen->dtype)) return false;
-    if (binding_.several_threads() && seen->numel() > kSharedElements) return false;
     compute_ = compute.value_or(seen->dtype);
     if (!tile_type(compute_)) return false;
     for (size_t i = first; i <= last; ++i) {

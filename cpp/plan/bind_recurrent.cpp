@@ -6,6 +6,7 @@
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
 #include "plan/panels.h"
+#include "plan/parts.h"
 
 namespace stator {
 namespace {
@@ -75,15 +76,16 @@ struct Weights {
 };
 
 // On one thread these kernels are never slower. LSTM, beside oneDNN: 20 times faster for one step of 128 from 128, 1.5 for 160 steps of 256
-// from 40 in three layers, equal for 128 rows of 512; GRU: 8, 3.4 and 1.2. Where a step has more multiplications than this, LibTorch
-// shares them out well to more threads.
+// from 40 in three layers, equal for 128 rows of 512; GRU: 8, 3.4 and 1.2. Steps follow one another, so only LibTorch shares the work of
+// one among threads: it gets steps that are worth it.
 constexpr int64_t kMostMultiplications = int64_t{1} << 24;
 // One row times more weights than a cache holds waits for memory, whoever does it; then packing only takes memory.
 constexpr int64_t kMostWeights = int64_t{1} << 22;
 
-bool is_small(const Binding& binding, const Kind& kind, int64_t batch, int64_t hidden) {
-  return batch * kind.gates * hidden * hidden <=
-         (binding.several_threads() ? kSharedMultiplications : kMostMultiplications);
+bool is_small(Binding& binding, const Kind& kind, int64_t batch, int64_t hidden) {
+  const int64_t multiplications = batch * kind.gates * hidden * hidden;
+  return multiplications <= kMostMultiplications &&
+         binding.parts(static_cast<double>(multiplications) * kMultiplicationNanoseconds) == 1;
 }
 
 // `views`: Wih, Whh and, if there are biases, theirs.
@@ -136,6 +138,8 @@ Sequence project(Binding& binding, const Kind& kind, const Weights& weights, con
     spec.rows = in.batch;
     spec.a_row = in.row;
   }
+  const double multiplications = static_cast<double>(in.steps * in.batch) * static_cast<double>(width * spec.depth);
+  spec.parts = binding.parts(multiplications * kMultiplicationNanoseconds);
   std::vector<TensorView> reads{in.view, packed_panels(binding, *weights.input, spec)};
   if (weights.input_bias) {
     spec.has_bias = true;

@@ -3,6 +3,7 @@
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/dispatch.h"
@@ -14,12 +15,15 @@ namespace {
 
 const RowKernels& table() { return *kernels().rows; }
 
-// Argument i, if it is float32 and neither empty nor large.
+// Argument i, if it is float32 and not empty.
 const TensorView* floats(const Binding& binding, size_t i) {
   const TensorView* view = binding.tensor(i);
-  if (!view || view->meta.dtype != at::kFloat) return nullptr;
-  const int64_t count = view->meta.numel();
-  return count > 0 && count <= kMostElements ? view : nullptr;
+  return view && view->meta.dtype == at::kFloat && view->meta.numel() > 0 ? view : nullptr;
+}
+
+// In how many parts the work on all of `meta` is shared, of `most` rows; LibTorch does not take rows apart either.
+int64_t parts_of(Binding& binding, const TensorMeta& meta, int64_t most, double nanoseconds_each) {
+  return std::min(most, binding.parts(static_cast<double>(meta.numel()) * nanoseconds_each));
 }
 
 // ---- along a dimension ----
@@ -33,13 +37,17 @@ std::optional<AlongSpec> along(const TensorMeta& meta, const c10::IValue* dim) {
   return AlongSpec{outer.size, size.size, inner.size, outer.stride, size.stride, inner.stride};
 }
 
+// Softmax of more elements side by side passes the caches too often: 1024 by 1024 take twice as long as LibTorch's.
+constexpr int64_t kMostAcross = 32768;
+
 bool bind_along(Binding& binding, BoundKernel kernel, bool dense_inner) {
   const TensorView* self = floats(binding, 0);
   if (!self) return false;
   auto spec = along(self->meta, binding.known(1));
   if (!spec) return false;
   if (spec->size == 1) spec->stride = 1;
-  if (dense_inner && spec->inner != 1 && spec->inner_stride != 1) return false;
+  if (dense_inner && spec->inner != 1 && (spec->inner_stride != 1 || self->meta.numel() > kMostAcross)) return false;
+  spec->parts = parts_of(binding, self->meta, spec->outer * spec->inner, 0.6);
   const TensorView result = binding.result(0, at::kFloat, self->meta.sizes);
   binding.run_with(kernel, *spec, {*self}, {result});
   return true;
@@ -70,8 +78,9 @@ bool bind_logsumexp(Binding& binding) {
   const auto keep = known_bool(binding.known(2));
   if (!self || !dims || !dims->isIntList() || dims->toIntList().size() != 1 || !keep) return false;
   const c10::IValue dim(dims->toIntList().get(0));
-  const auto spec = along(self->meta, &dim);
+  auto spec = along(self->meta, &dim);
   if (!spec || spec->inner != 1 || (spec->size != 1 && spec->stride != 1)) return false;
+  spec->parts = parts_of(binding, self->meta, spec->outer, 0.5);
   at::DimVector sizes = self->meta.sizes;
   const int64_t at = *wrapped_dim(&dim, self->meta.dim());
   sizes[at] = 1;
@@ -138,6 +147,7 @@ bool bind_layer_norm(Binding& binding) {
   auto found = rows(self->meta, binding.known(1));
   if (!found) return false;
   NormalizeRowsSpec& spec = found->spec;
+  spec.parts = parts_of(binding, self->meta, spec.rows, 0.4);
   spec.eps = *eps;
   spec.has_statistics = kStatistics;
   std::vector<TensorView> reads{*self};
@@ -158,6 +168,7 @@ bool bind_rms_norm(Binding& binding) {
   auto found = rows(self->meta, binding.known(1));
   if (!found) return false;
   NormalizeRowsSpec& spec = found->spec;
+  spec.parts = parts_of(binding, self->meta, spec.rows, 0.4);
   spec.eps = *eps;
   spec.has_statistics = kStatistics;
   std::vector<TensorView> reads{*self};
@@ -191,6 +202,7 @@ bool bind_groups(Binding& binding, int64_t groups, GroupArguments arguments, boo
   spec.groups = groups;
   spec.channels = channels / groups;
   spec.size = self->meta.numel() / (batch * channels);
+  spec.parts = parts_of(binding, self->meta, batch * groups, 0.4);
   spec.eps = *eps;
   spec.has_statistics = statistics;
   std::vector<TensorView> reads{*self};
@@ -281,8 +293,9 @@ std::optional<ScaleChannelsSpec> channels_of(const TensorMeta& meta) {
 bool bind_known_batch_norm(Binding& binding, size_t eps_at, bool statistics) {
   const TensorView* self = floats(binding, 0);
   if (!self) return false;
-  const auto spec = channels_of(self->meta);
+  auto spec = channels_of(self->meta);
   if (!spec) return false;
+  spec->parts = parts_of(binding, self->meta, spec->outer * (spec->inner == 1 ? 1 : spec->channels), 0.25);
   const auto norm = batch_norm(binding, spec->channels, eps_at);
   if (!norm) return false;
   auto by = constant_scale(binding, *norm);

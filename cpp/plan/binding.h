@@ -38,8 +38,8 @@ class Binding {
   // What the operator was seen to give as result i; NULL if that was no plain tensor.
   virtual const TensorMeta* observed(size_t i) const = 0;
 
-  // Runs may use several threads; bound kernels use one. So work that LibTorch would share out is better left to it.
-  virtual bool several_threads() const { return false; }
+  // In how many parts kernels are to share work that takes one thread about so long. 1 if runs have one thread, or it is too little.
+  virtual int64_t parts(double nanoseconds) = 0;
 
   // Result i in new memory. Without strides contiguous.
   virtual TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides = {}) = 0;
@@ -73,10 +73,6 @@ class Binding {
     can_also(std::make_shared<const Placeable<Spec>>(std::move(place)));
   }
 };
-
-// Elements of pointwise work, and multiplications, from which on LibTorch shares work out.
-constexpr int64_t kSharedElements = 32768;
-constexpr int64_t kSharedMultiplications = int64_t{1} << 20;
 
 using Binder = bool (*)(Binding&);
 

@@ -11,9 +11,6 @@
 
 namespace stator {
 
-// ATen spreads more than this over threads (at::internal::GRAIN_SIZE), which bound kernels do not.
-constexpr int64_t kMostElements = 32768;
-
 // Elements at equal distances. A single one has any stride.
 struct Run {
   int64_t size = 1;

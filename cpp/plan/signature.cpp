@@ -46,7 +46,7 @@ bool SignatureEntry::matches(const c10::IValue& value) const {
   return false;
 }
 
-InputSignature::InputSignature(const RunValues& values) : several_threads_(values.several_threads) {
+InputSignature::InputSignature(const RunValues& values) : threads_(values.threads) {
   entries_.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     entries_.push_back(SignatureEntry::of(values[i]));
@@ -55,7 +55,7 @@ InputSignature::InputSignature(const RunValues& values) : several_threads_(value
 }
 
 bool InputSignature::matches(const RunValues& values) const {
-  if (several_threads_ != values.several_threads) return false;
+  if (threads_ != values.threads) return false;
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (!entries_[i].matches(values[i])) return false;
   }

@@ -16,7 +16,7 @@ struct RunValues {
   std::span<const c10::IValue> inputs;
   std::span<const c10::IValue> state;
   std::span<const int32_t> state_read;  // indices into `state`
-  bool several_threads = false;         // LibTorch may share work out
+  int threads = 1;                      // that may share large work
 
   size_t size() const { return inputs.size() + state_read.size(); }
   const c10::IValue& operator[](size_t i) const {
@@ -40,17 +40,17 @@ class InputSignature {
   explicit InputSignature(const RunValues& values);
 
   const std::vector<SignatureEntry>& entries() const { return entries_; }  // inputs, then state
-  // Plans for one thread and for several differ in what is left to LibTorch.
-  bool several_threads() const { return several_threads_; }
+  // Plans differ in how many parts large work is done in.
+  int threads() const { return threads_; }
   // The same as *this == InputSignature(values), without making one.
   bool matches(const RunValues& values) const;
   bool operator==(const InputSignature& other) const {
-    return hash_ == other.hash_ && several_threads_ == other.several_threads_ && entries_ == other.entries_;
+    return hash_ == other.hash_ && threads_ == other.threads_ && entries_ == other.entries_;
   }
 
  private:
   std::vector<SignatureEntry> entries_;
-  bool several_threads_ = false;
+  int threads_ = 1;
   size_t hash_ = 0;
 };
 

@@ -16,6 +16,9 @@ namespace {
 
 using Kind = SignatureStep::Kind;
 
+// Elements. Larger copies are tile programs, which threads share.
+constexpr int64_t kMostCopiedByOne = 32768;
+
 // A step that only copies; false if it does more, or has nothing to copy.
 bool make_copy(SignatureStep& step) {
   const auto transfer = step.tile->as_transfer();
@@ -29,8 +32,9 @@ bool make_copy(SignatureStep& step) {
   return true;
 }
 
-void make_tile_program(SignatureStep& step) {
-  auto specification = step.tile->compile();
+void make_tile_program(SignatureStep& step, SignaturePlan& plan) {
+  auto specification = step.tile->compile(plan.signature.threads());
+  plan.shares_work |= specification->program.parts > 1;
   step.kernel = kernels().tile->run;
   step.reads = specification->read;
   step.writes = specification->written;
@@ -41,7 +45,8 @@ void compile_tiles(SignaturePlan& plan) {
   for (SignatureStep& step : plan.steps) {
     step.variants.reset();
     if (step.kind != Kind::kTile) continue;
-    if (!make_copy(step)) make_tile_program(step);
+    const bool shared = plan.signature.threads() > 1 && step.tile->numel() > kMostCopiedByOne;
+    if (shared || !make_copy(step)) make_tile_program(step, plan);
     step.kind = Kind::kKernel;
     step.tile.reset();
   }

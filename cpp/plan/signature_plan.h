@@ -106,8 +106,9 @@ struct SignaturePlan {
   std::vector<at::Tensor> constants;  // owners of buffers' addresses that are the plan's own
   int32_t holder_count = 0;
   int64_t workspace_bytes = 0;
-  int64_t live_bytes = 0;   // the most of it that is alive at once
-  int64_t group_bytes = 0;  // what Static Runtime's groups would take for the same buffers
+  int64_t live_bytes = 0;     // the most of it that is alive at once
+  int64_t group_bytes = 0;    // what Static Runtime's groups would take for the same buffers
+  bool shares_work = false;   // kernels may share work among the threads of a run
   bool only_kernels = false;  // no step but kernels, and at the end a put of the result: one tensor, in the arena
 
   // Instructions of the dynamic plan whose work bound kernels do.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/parts.h"
+
 namespace stator {
 namespace {
 
@@ -210,8 +212,11 @@ class TileCompiler {
   using NodeData = TileExpression::NodeData;
   using Store = TileExpression::Store;
 
-  explicit TileCompiler(const TileExpression& expression)
-      : expression_(expression), nodes_(expression.nodes_), out_(std::make_shared<TileSpecification>()) {}
+  TileCompiler(const TileExpression& expression, int threads)
+      : expression_(expression),
+        threads_(threads),
+        nodes_(expression.nodes_),
+        out_(std::make_shared<TileSpecification>()) {}
 
   std::shared_ptr<const TileSpecification> compile() {
     find_used();
@@ -450,9 +455,27 @@ class TileCompiler {
     program.stores = out_->stores.data();
     program.constants = out_->constants.data();
     program.ops = out_->ops.data();
+    program.parts = parts_of_work(nanoseconds(), threads_);
+  }
+
+  // What one thread takes, about.
+  double nanoseconds() const {
+    double each = 0.1 * static_cast<double>(walk_count());
+    for (const TileOp& op : out_->ops) each += is_function(op.code) ? 0.5 : 0.05;
+    for (int64_t size : sizes_) each *= static_cast<double>(size);
+    return each;
+  }
+
+  // No plain arithmetic.
+  static bool is_function(TileOpcode code) {
+    using O = TileOpcode;
+    const auto among = [code](O first, O last) { return code >= first && code <= last; };
+    return among(O::kExp, O::kSigmoid) || among(O::kErf, O::kMish) || among(O::kPow, O::kRemainder) ||
+           among(O::kElu, O::kSoftplus);
   }
 
   const TileExpression& expression_;
+  const int threads_;
   std::vector<NodeData> nodes_;
   std::vector<Store> stores_;
   std::shared_ptr<TileSpecification> out_;
@@ -466,6 +489,8 @@ class TileCompiler {
   int next_place_ = kTilesOfOwn;
 };
 
-std::shared_ptr<const TileSpecification> TileExpression::compile() const { return TileCompiler(*this).compile(); }
+std::shared_ptr<const TileSpecification> TileExpression::compile(int threads) const {
+  return TileCompiler(*this, threads).compile();
+}
 
 }  // namespace stator

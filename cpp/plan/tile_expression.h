@@ -32,6 +32,7 @@ class TileExpression {
   explicit TileExpression(at::IntArrayRef sizes) : sizes_(sizes) {}
 
   const at::DimVector& sizes() const { return sizes_; }
+  int64_t numel() const { return c10::multiply_integers(sizes_); }
 
   // The tensor is broadcast to the iteration space.
   Node load(const TensorView& view);
@@ -72,8 +73,8 @@ class TileExpression {
   void load_elsewhere(const TensorView& from, const TensorView& to);
   void store_elsewhere(BufferId buffer, const TensorView& place);
 
-  // NULL if it needs more registers or dimensions than there are.
-  std::shared_ptr<const TileSpecification> compile() const;
+  // For runs with so many threads. NULL if it needs more registers or dimensions than there are.
+  std::shared_ptr<const TileSpecification> compile(int threads = 1) const;
 
  private:
   friend class TileCompiler;

@@ -8,6 +8,7 @@
 
 #include "analysis/effects.h"
 #include "analysis/unsaid.h"
+#include "plan/parts.h"
 #include "plan/tracer.h"
 
 namespace stator {
@@ -235,7 +236,6 @@ bool Tracer::take_meta(const std::vector<c10::IValue>& stack, bool query,
 // The elements of `from`, in their order, as a tensor that looks like `result`.
 bool Tracer::copy(size_t output, const TensorView& from, const TensorMeta& meta) {
   if (!tile_type(from.meta.dtype) || !tile_type(meta.dtype)) return false;
-  if (several_threads() && meta.numel() > kSharedElements) return false;
   const bool reshaped = meta.sizes != from.meta.sizes;
   if (reshaped && (meta.dtype != from.meta.dtype || !meta.is_contiguous())) return false;
   TensorView to = result(output, meta.dtype, meta.sizes, meta.strides);
@@ -569,6 +569,12 @@ TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes,
 
 void Tracer::result_is(size_t i, TensorView view) { results_[i] = tensor_value(std::move(view)); }
 void Tracer::result_is_known(size_t i, c10::IValue value) { results_[i] = known_value(std::move(value)); }
+
+int64_t Tracer::parts(double nanoseconds) {
+  const int64_t parts = parts_of_work(nanoseconds, plan_->signature.threads());
+  plan_->shares_work |= parts > 1;
+  return parts;
+}
 
 TensorView Tracer::scratch(at::ScalarType dtype, at::IntArrayRef sizes) {
   TensorMeta meta = TensorMeta::contiguous(dtype, sizes);

@@ -86,7 +86,7 @@ class Tracer final : private Binding {
   std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t i) const override;
   const at::Tensor* constant(const TensorView& view) const override;
   const TensorMeta* observed(size_t i) const override;
-  bool several_threads() const override { return plan_->signature.several_threads(); }
+  int64_t parts(double nanoseconds) override;
   TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override;
   void result_is(size_t i, TensorView view) override;
   void result_is_known(size_t i, c10::IValue value) override;

@@ -15,6 +15,7 @@
 #include "runtime/processors.h"
 #include "runtime/results.h"
 #include "runtime/run_memory.h"
+#include "runtime/strict.h"
 #include "values/conform.h"
 #include "values/deep_copy.h"
 
@@ -46,17 +47,22 @@ StaticRuntime::StaticRuntime(std::shared_ptr<StaticModule> module, const Runtime
       budget_(std::make_shared<MemoryBudget>("runtime", options.memory_limit, module_->budget())),
       workspace_(budget_),
       methods_(module_->methods().size()) {
+  if (options_.intra_op_threads == 0) options_.intra_op_threads = available_processors();
   const auto& methods = module_->methods();
-  if (budget_->limited() &&
-      std::any_of(methods.begin(), methods.end(), [](auto& method) { return method->strict(); })) {
+  if (std::any_of(methods.begin(), methods.end(), [](auto& method) { return method->strict(); })) prepare_strict();
+  if (options_.inter_op_threads < 0) options_.inter_op_threads = available_processors() - 1;
+  state_ = options_.state == StateSharing::kShared ? module_->shared_state() : module_->make_state();
+  module_->metrics().join(metrics_);
+}
+
+void StaticRuntime::prepare_strict() {
+  if (budget_->limited()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "strict mode: a runtime of this module takes no memory limit: memory is counted as runs allocate, and "
                 "these do not");
   }
-  if (options_.intra_op_threads == 0) options_.intra_op_threads = available_processors();
-  if (options_.inter_op_threads < 0) options_.inter_op_threads = available_processors() - 1;
-  state_ = options_.state == StateSharing::kShared ? module_->shared_state() : module_->make_state();
-  module_->metrics().join(metrics_);
+  // Plans differ in how many threads they share work among.
+  if (!options_.warms_up) make_strict(module_, options_.intra_op_threads);
 }
 
 StaticRuntime::~StaticRuntime() { module_->metrics().leave(metrics_); }
@@ -297,7 +303,7 @@ void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
   });
 }
 
-// The short way: a plan of kernels alone, on the inputs of the last run. LibTorch is not asked for anything.
+// The short way: a plan of kernels alone, on the inputs of the last run. LibTorch is asked for nothing but its threads, where work is shared.
 bool StaticRuntime::run_again(const StaticMethod& method, Arena& arena) {
   check_owner(method);
   MethodState* state = methods_[method.index()].get();
@@ -309,6 +315,8 @@ bool StaticRuntime::run_again(const StaticMethod& method, Arena& arena) {
   bool done = false;
   try {
     frame.place(contents);
+    std::optional<IntraOpThreads> threads;
+    if (bound->plan().shares_work) threads.emplace(options_.intra_op_threads);
     done = bound->prepare_again(workspace_) && bound->run_kernels();
     if (done) {
       bound->put(bound->steps().back());

@@ -85,6 +85,7 @@ class StaticRuntime {
   };
   class Turn;
 
+  void prepare_strict();
   MethodState& method_state(const StaticMethod& method);
   void check_owner(const StaticMethod& method) const;
   void check_aliasing(const StaticMethod& method, const std::vector<const c10::IValue*>& inputs) const;

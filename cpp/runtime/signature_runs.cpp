@@ -14,7 +14,7 @@ SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, const StaticM
       workspace_(workspace),
       cache_(*method.signatures()),
       metrics_(metrics),
-      several_threads_(options.intra_op_threads > 1),
+      threads_(options.intra_op_threads),
       warms_up_(options.warms_up),
       strict_(method.strict() && !options.warms_up) {
   for (const Instruction& instruction : frame.plan().code) {
@@ -26,7 +26,7 @@ SignatureRuns::SignatureRuns(Frame& frame, MemoryBlock& workspace, const StaticM
 
 void SignatureRuns::run(State& state) {
   only_kernels_ = nullptr;
-  const RunValues values{frame_.inputs(), state.slots, state_read_, several_threads_};
+  const RunValues values{frame_.inputs(), state.slots, state_read_, threads_};
   if (BoundFrame* bound = kept(values)) return run_bound(*bound, state);
   InputSignature signature(values);
   SignatureCache::Found found = warms_up_ ? cache_.find_at_once(signature) : cache_.find(signature);

@@ -44,7 +44,7 @@ class SignatureRuns {
   MemoryBlock& workspace_;
   SignatureCache& cache_;
   RunMetrics& metrics_;
-  const bool several_threads_;
+  const int threads_;
   const bool warms_up_;
   const bool strict_;
   std::vector<int32_t> state_read_;

@@ -65,23 +65,26 @@ void check_declared(const StaticMethod& method) {
   }
 }
 
+std::shared_ptr<const SignaturePlan> plan_for(const StaticMethod& method, int threads) {
+  for (auto& plan : method.signatures()->plans()) {
+    if (plan->signature.threads() == threads) return plan;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-void make_strict(const std::shared_ptr<StaticModule>& module) {
+void make_strict(const std::shared_ptr<StaticModule>& module, int threads) {
   const StaticMethod* method = module->find_method("forward");
   if (!method) throw Error(ErrorCode::kInvalidArgument, "option \"strict\": the module has no method \"forward\"");
+  if (plan_for(*method, threads)) return;
   check_declared(*method);
-  // Plans for one thread and for several may differ.
-  for (int threads : {1, 2}) {
-    RuntimeOptions options;
-    options.intra_op_threads = threads;
-    warm_up_declared(module, *method, options);
-  }
-  const auto plans = method->signatures()->plans();
-  if (plans.empty()) refuse(*method, "\n  no plan could be made of a run");
-  for (const auto& plan : plans) {
-    if (!plan->only_kernels) refuse(*method, obstacles(*plan));
-  }
+  RuntimeOptions options;
+  options.intra_op_threads = threads;
+  warm_up_declared(module, *method, options);
+  const auto plan = plan_for(*method, threads);
+  if (!plan) refuse(*method, "\n  no plan could be made of a run");
+  if (!plan->only_kernels) refuse(*method, obstacles(*plan));
 }
 
 }  // namespace stator

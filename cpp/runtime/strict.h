@@ -8,8 +8,8 @@
 
 namespace stator {
 
-// Makes the plan. Throws Error(kUnsupported) with what stands in the way, node by node, or Error(kInvalidArgument) if the signature is not
-// declared whole.
-void make_strict(const std::shared_ptr<StaticModule>& module);
+// Makes the plan for runs with so many threads, unless there is one. Throws Error(kUnsupported) with what stands in the way, node by node, or
+// Error(kInvalidArgument) if the signature is not declared whole.
+void make_strict(const std::shared_ptr<StaticModule>& module, int threads);
 
 }  // namespace stator

@@ -1,5 +1,6 @@
 // Attention against ATen's: the kernel in each table that this CPU can run, and the binder.
 #include <ATen/ATen.h>
+#include <c10/util/ParallelGuard.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,6 +22,10 @@ void expect_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor
                                        causal, scale.isNone() ? std::optional<double>() : scale.toDouble());
   BindingProbe probe("aten::scaled_dot_product_attention", {q, k, v, mask, 0.0, causal, scale, false});
   ASSERT_TRUE(probe.bind()) << q.sizes();
+  BindingProbe in_parts("aten::scaled_dot_product_attention", {q, k, v, mask, 0.0, causal, scale, false}, {}, 2);
+  c10::ParallelGuard one_thread(true);
+  ASSERT_TRUE(in_parts.bind()) << q.sizes();
+  ASSERT_TRUE(at::allclose(probe.result(), in_parts.result(), 0, 0, true)) << q.sizes() << " in parts";
   ASSERT_EQ(probe.result().sizes(), expected.sizes());
   ASSERT_EQ(probe.result().strides(), expected.strides()) << q.sizes() << q.strides();
   ASSERT_TRUE(at::allclose(probe.result(), expected, 1.3e-6, 1e-5, true))
@@ -88,6 +93,13 @@ TEST(AttentionBinder, leaves_the_rest_to_libtorch) {
   EXPECT_FALSE(bind({q, q, wide, none, 0.0, false, none, false}));
   EXPECT_FALSE(bind({doubles, doubles, doubles, none, 0.0, false, none, false}));
   EXPECT_FALSE(bind({wide.slice(3, 0, 16, 2), q, q, none, 0.0, false, none, false}));
+}
+
+TEST(AttentionBinder, leaves_fewer_heads_than_threads_to_libtorch) {
+  const at::Tensor q = at::randn({1, 2, 4, 8});
+  const Arguments arguments{q, q, q, {}, 0.0, false, {}, false};
+  EXPECT_TRUE(BindingProbe("aten::scaled_dot_product_attention", arguments, {}, 2).bind());
+  EXPECT_FALSE(BindingProbe("aten::scaled_dot_product_attention", arguments, {}, 3).bind());
 }
 
 class AttentionKernel : public testing::TestWithParam<const KernelTable*> {};

@@ -17,8 +17,9 @@ namespace stator {
 class BindingProbe : public Binding {
  public:
   // `constants`: arguments that never change.
-  BindingProbe(std::string key, std::vector<c10::IValue> arguments, std::set<size_t> constants = {})
-      : op_{key, "", key, c10::FunctionSchema("probe", "", {}, {}), {}, {}},
+  BindingProbe(std::string key, std::vector<c10::IValue> arguments, std::set<size_t> constants = {}, int64_t parts = 1)
+      : parts_(parts),
+        op_{key, "", key, c10::FunctionSchema("probe", "", {}, {}), {}, {}},
         arguments_(std::move(arguments)),
         constants_(std::move(constants)) {
     node_.op = &op_;
@@ -74,6 +75,7 @@ class BindingProbe : public Binding {
     }
     return &observed_.at(i);
   }
+  int64_t parts(double) override { return parts_; }
   TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override {
     const at::TensorOptions options(dtype);
     at::Tensor tensor = strides.empty() ? at::empty(sizes, options) : at::empty_strided(sizes, strides, options);
@@ -105,6 +107,7 @@ class BindingProbe : public Binding {
   }
 
  private:
+  const int64_t parts_;
   struct Call {
     BoundKernel kernel;
     std::shared_ptr<const void> spec;

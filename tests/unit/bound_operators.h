@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <c10/util/ParallelGuard.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -35,8 +36,8 @@ inline BoundKernel in_table(BoundKernel kernel, const KernelTable& to) {
 // One call of an operator, bound. All tensors among the arguments are constants if `constants`.
 class BoundOperator : public Binding {
  public:
-  BoundOperator(const char* key, std::vector<c10::IValue> arguments, bool constants = false)
-      : arguments_(std::move(arguments)), constants_(constants) {
+  BoundOperator(const char* key, std::vector<c10::IValue> arguments, bool constants = false, int64_t parts = 1)
+      : arguments_(std::move(arguments)), constants_(constants), parts_(parts) {
     node_.op = find_operator(key);
     for (const c10::IValue& argument : arguments_) views_.push_back(view_of(argument));
     if (Binder binder = find_binder(node_)) bound_ = binder(*this);
@@ -112,6 +113,7 @@ class BoundOperator : public Binding {
     return constants_ ? &tensors_.at(view.buffer) : nullptr;
   }
   const TensorMeta* observed(size_t) const override { return nullptr; }
+  int64_t parts(double) override { return parts_; }
   TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override {
     TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
     if (!strides.empty()) meta.strides = at::DimVector(strides);
@@ -175,6 +177,7 @@ class BoundOperator : public Binding {
   Node node_;
   std::vector<c10::IValue> arguments_;
   bool constants_;
+  const int64_t parts_;
   bool bound_ = false;
   std::vector<std::optional<TensorView>> views_;
   mutable std::vector<at::Tensor> tensors_;
@@ -196,16 +199,33 @@ inline bool is_as_exact(const at::Tensor& exact, const at::Tensor& expected, con
   return is_close(exact, actual.to(exact.scalar_type()), 2 * error);
 }
 
+// In parts the same bit for bit; all in this thread, because waking others takes longer than the work. Some binders refuse more parts than a
+// result has.
+template <class Bind>
+void expect_same_in_parts(const KernelTable& table, const Bind& bind, const std::vector<at::Tensor>& whole,
+                          const std::string& what) {
+  c10::ParallelGuard one_thread(true);
+  BoundOperator call = bind(3);
+  if (!call.bound()) return;
+  ASSERT_TRUE(call.run_in(table)) << what << " in parts";
+  ASSERT_TRUE(call.stayed_inside()) << what << " in parts";
+  for (size_t i = 0; i < whole.size(); ++i) {
+    ASSERT_TRUE(at::allclose(whole[i], call.results()[i], 0, 0, true)) << what << " in parts";
+  }
+}
+
 inline void expect_bound(const KernelTable& table, const char* key, std::vector<c10::IValue> arguments,
                          bool constants = false) {
+  const auto bound = [&](int64_t parts) { return BoundOperator(key, arguments, constants, parts); };
   std::stringstream what;
   what << key << " of " << TensorMeta::of(arguments.at(0).toTensor()).sizes;
   for (size_t i = 1; i < arguments.size(); ++i)
     what << (arguments[i].isTensor() ? c10::IValue("tensor") : arguments[i]) << " ";
-  BoundOperator call(key, std::move(arguments), constants);
+  BoundOperator call = bound(1);
   ASSERT_TRUE(call.bound()) << what.str();
   ASSERT_TRUE(call.run_in(table)) << what.str();
   ASSERT_TRUE(call.stayed_inside()) << what.str();
+  expect_same_in_parts(table, bound, call.results(), what.str());
   const std::vector<at::Tensor> all_expected = call.expected();
   ASSERT_EQ(all_expected.size(), call.results().size()) << what.str();
   for (size_t i = 0; i < all_expected.size(); ++i) {

@@ -13,10 +13,12 @@ class BoundGather : public testing::TestWithParam<const KernelTable*> {
   void expect(const char* key, Arguments arguments, bool constants = false) {
     expect_bound(*GetParam(), key, std::move(arguments), constants);
   }
-  void expect_failure(const char* key, Arguments arguments) {
-    BoundOperator call(key, std::move(arguments));
-    ASSERT_TRUE(call.bound()) << key;
-    ASSERT_FALSE(call.run_in(*GetParam())) << key;
+  void expect_failure(const char* key, const Arguments& arguments) {
+    for (int64_t parts : {1, 2}) {
+      BoundOperator call(key, arguments, false, parts);
+      ASSERT_TRUE(call.bound()) << key;
+      ASSERT_FALSE(call.run_in(*GetParam())) << key << " in " << parts << " parts";
+    }
   }
 };
 

@@ -1,6 +1,7 @@
 // Tile programs against ATen, in each table that this CPU can run.
 #include <ATen/ATen.h>
 #include <ATen/Version.h>
+#include <c10/util/ParallelGuard.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -62,6 +63,16 @@ class Tiles : public testing::TestWithParam<const KernelTable*> {
         addresses.push_back(static_cast<char*>(operands_[v.buffer].tensor.data_ptr()) + v.offset);
     }
     EXPECT_TRUE(GetParam()->tile->run(&specification->program, addresses.data()));
+    std::vector<at::Tensor> whole;
+    for (const TensorView& v : specification->written) whole.push_back(operands_[v.buffer].tensor.clone());
+    TileProgram in_parts = specification->program;
+    in_parts.parts = 3;
+    c10::ParallelGuard one_thread(true);
+    EXPECT_TRUE(GetParam()->tile->run(&in_parts, addresses.data()));
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const at::Tensor& made = operands_[specification->written[i].buffer].tensor;
+      EXPECT_TRUE(at::allclose(whole[i], made, 0, 0, true)) << "in parts";
+    }
   }
 
   // A result like `wanted`, with something behind it that must stay.

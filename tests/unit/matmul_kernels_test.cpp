@@ -1,5 +1,6 @@
 // Matrix products against ATen's: each kernel in each table that this CPU can run, and what the binders make of operators.
 #include <ATen/ATen.h>
+#include <c10/util/ParallelGuard.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -50,6 +51,12 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
         << (actual.to(at::kDouble) - expected).abs().max().item<double>();
     ASSERT_TRUE(at::equal(out.narrow(1, spec.columns, kGap), at::full({spec.rows, kGap}, 7.0f)))
         << "wrote behind a row";
+    const at::Tensor whole = out.clone();
+    out.fill_(7.0f);
+    spec.parts = 3;
+    c10::ParallelGuard one_thread(true);
+    ASSERT_TRUE(kernel(&spec, addresses.data()));
+    ASSERT_TRUE(at::allclose(whole, out, 0, 0, true)) << a.sizes() << " by " << b.sizes() << " in parts";
   }
 
   void check_all(int64_t rows, int64_t depth, int64_t columns) {
@@ -113,8 +120,10 @@ INSTANTIATE_TEST_SUITE_P(Capabilities, MatmulKernel, testing::ValuesIn(usable_ta
 
 void expect_bound(const char* key, const at::Tensor& expected, std::vector<c10::IValue> arguments,
                   std::set<size_t> constants = {}) {
-  BindingProbe probe(key, std::move(arguments), std::move(constants));
-  ASSERT_TRUE(probe.bind()) << key << " to " << expected.sizes();
+  BindingProbe probe(key, arguments, constants), in_parts(key, arguments, constants, 3);
+  c10::ParallelGuard one_thread(true);
+  ASSERT_TRUE(probe.bind() && in_parts.bind()) << key << " to " << expected.sizes();
+  ASSERT_TRUE(at::equal(probe.result(), in_parts.result())) << key << " " << expected.sizes() << " in parts";
   ASSERT_EQ(probe.result().sizes(), expected.sizes()) << key;
   ASSERT_EQ(probe.result().strides(), expected.strides()) << key << " " << expected.sizes();
   ASSERT_TRUE(at::allclose(probe.result(), expected, 1.3e-6, 1e-5))

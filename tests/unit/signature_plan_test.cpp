@@ -435,18 +435,6 @@ TEST(SignaturePlan, results_go_to_memory_that_the_caller_bound) {
   EXPECT_EQ(both.run({x, y}), 1);
 }
 
-// Bound kernels use one thread; what is worth more is LibTorch's where there are more.
-TEST(SignaturePlanThreads, large_work_is_bound_only_for_runtimes_of_one_thread) {
-  const at::Tensor x = at::randn({400, 400});
-  for (int threads : {1, 2}) {
-    auto module = test::make_module(kChain, {.signature_plans = true});
-    StaticRuntime runtime(module, {.intra_op_threads = threads});
-    Arena arena(module);
-    for (int run = 0; run < 3; ++run) runtime.call(*module->methods()[0], {x, x}, {}, arena);
-    EXPECT_EQ(module->methods()[0]->signatures()->plans()[0]->bound_count, threads == 1 ? 5 : 0);
-  }
-}
-
 TEST(SignaturePlanThreads, share_one_cache) {
   auto module = test::make_module(kSelects, {.signature_plans = true});
   const StaticMethod& method = *module->methods()[0];

@@ -3,6 +3,7 @@
 
 #include "kernels/simd/exponential.h"
 #include "kernels/simd/matmul_tiles.h"
+#include "kernels/simd/share.h"
 
 namespace stator::CPU_CAPABILITY {
 
@@ -94,27 +95,38 @@ void attend_head(const AttentionSpec& spec, const Head& head) {
   }
 }
 
+Head head_of(const AttentionSpec& spec, void* const* addresses, int64_t b, int64_t h, float* scratch) {
+  const bool masked = spec.mask_kind != Mask::kNone;
+  Head head{};
+  head.q = static_cast<const float*>(addresses[0]) + b * spec.q[0] + h * spec.q[1];
+  head.k = static_cast<const float*>(addresses[1]) + b * spec.k[0] + h * spec.k[1];
+  head.v = static_cast<const float*>(addresses[2]) + b * spec.v[0] + h * spec.v[1];
+  if (masked) {
+    const int64_t size = spec.mask_kind == Mask::kFloat ? sizeof(float) : 1;
+    head.mask = static_cast<const char*>(addresses[3]) + (b * spec.mask[0] + h * spec.mask[1]) * size;
+  }
+  head.out = static_cast<float*>(addresses[masked ? 4 : 3]) + b * spec.out[0] + h * spec.out[1];
+  head.score_row = quotient_up(spec.keys, kPanel) * kPanel;
+  head.panels = scratch;
+  head.scores = scratch + head.score_row * spec.depth;
+  return head;
+}
+
+// Some of all heads, with scratch of its own.
+void attend_part(const AttentionSpec& spec, void* const* addresses, int64_t part) {
+  const int64_t heads = spec.batches * spec.heads, padded = quotient_up(spec.keys, kPanel) * kPanel;
+  auto* scratch = static_cast<float*>(addresses[spec.mask_kind == Mask::kNone ? 4 : 5]);
+  scratch += part * (padded * spec.depth + kAttentionRows * padded);
+  for (int64_t i = part * heads / spec.parts; i < (part + 1) * heads / spec.parts; ++i) {
+    attend_head(spec, head_of(spec, addresses, i / spec.heads, i % spec.heads, scratch));
+  }
+}
+
 bool attend(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const AttentionSpec*>(specification);
-  const bool masked = spec.mask_kind != Mask::kNone;
-  auto* scratch = static_cast<float*>(addresses[masked ? 5 : 4]);
-  for (int64_t b = 0; b < spec.batches; ++b) {
-    for (int64_t h = 0; h < spec.heads; ++h) {
-      Head head{};
-      head.q = static_cast<const float*>(addresses[0]) + b * spec.q[0] + h * spec.q[1];
-      head.k = static_cast<const float*>(addresses[1]) + b * spec.k[0] + h * spec.k[1];
-      head.v = static_cast<const float*>(addresses[2]) + b * spec.v[0] + h * spec.v[1];
-      if (masked) {
-        const int64_t size = spec.mask_kind == Mask::kFloat ? sizeof(float) : 1;
-        head.mask = static_cast<const char*>(addresses[3]) + (b * spec.mask[0] + h * spec.mask[1]) * size;
-      }
-      head.out = static_cast<float*>(addresses[masked ? 4 : 3]) + b * spec.out[0] + h * spec.out[1];
-      head.score_row = quotient_up(spec.keys, kPanel) * kPanel;
-      head.panels = scratch;
-      head.scores = scratch + head.score_row * spec.depth;
-      attend_head(spec, head);
-    }
-  }
+  share(spec.parts, spec.parts, [&](int64_t part, int64_t end) {
+    for (; part < end; ++part) attend_part(spec, addresses, part);
+  });
   return true;
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "kernels/simd/copying.h"
+#include "kernels/simd/share.h"
+#include "kernels/simd/vectors.h"
 
 namespace stator::CPU_CAPABILITY {
 
@@ -18,19 +20,21 @@ int64_t counted(int64_t index, int64_t size, bool negative) { return negative &&
 bool is_in(int64_t index, int64_t size) { return static_cast<uint64_t>(index) < static_cast<uint64_t>(size); }
 
 constexpr int64_t kAhead = 8;  // rows that are fetched before they are needed
+constexpr int64_t kMostFetched = 512;
 
 template <class Index, class Copy>
 bool pick_runs(const PickRunsSpec& spec, const char* from, const Index* indices, char* to, const Copy& copy) {
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-    char* at = to + o * spec.to_outer;
-    for (int64_t i = 0; i < spec.count; ++i, at += spec.to_stride) {
-      if (i + kAhead < spec.count) __builtin_prefetch(from + static_cast<int64_t>(indices[i + kAhead]) * spec.stride);
+  return share_pieces_checked(spec.parts, spec.outer, spec.count, [&](int64_t o, int64_t first, int64_t last) {
+    const char* table = from + o * spec.outer_stride;
+    char* next = to + o * spec.to_outer + first * spec.to_stride;
+    for (int64_t i = first; i < last; ++i, next += spec.to_stride) {
+      if (i + kAhead < last) __builtin_prefetch(table + static_cast<int64_t>(indices[i + kAhead]) * spec.stride);
       const int64_t index = counted(indices[i], spec.size, spec.negative);
       if (!is_in(index, spec.size)) return false;
-      copy(at, from + index * spec.stride);
+      copy(next, table + index * spec.stride);
     }
-  }
-  return true;
+    return true;
+  });
 }
 
 bool pick_runs(const void* specification, void* const* addresses) {
@@ -59,14 +63,16 @@ bool pick_by_many(const void* specification, void* const* addresses) {
   const auto* from = static_cast<const char*>(addresses[0]);
   auto* to = static_cast<char*>(addresses[1 + spec.indices]);
   return with_copy(spec.bytes, [&](const auto& copy) {
-    for (int64_t i = 0; i < spec.count; ++i) {
-      int64_t offset;
-      if (!offset_of(spec, addresses + 1, i, offset)) return false;
-      for (int64_t o = 0; o < spec.outer; ++o) {
-        copy(to + o * spec.to_outer + i * spec.to_stride, from + o * spec.outer_stride + offset);
+    return share_checked(spec.parts, spec.count, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        int64_t offset;
+        if (!offset_of(spec, addresses + 1, i, offset)) return false;
+        for (int64_t o = 0; o < spec.outer; ++o) {
+          copy(to + o * spec.to_outer + i * spec.to_stride, from + o * spec.outer_stride + offset);
+        }
       }
-    }
-    return true;
+      return true;
+    });
   });
 }
 
@@ -76,10 +82,11 @@ bool pick_offsets(const void* specification, void* const* addresses) {
   const auto* offsets = static_cast<const int32_t*>(addresses[1]);
   auto* to = static_cast<char*>(addresses[2]);
   return with_copy(spec.bytes, [&](const auto& copy) {
-    for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-      char* at = to + o * spec.to_outer;
-      for (int64_t i = 0; i < spec.count; ++i, at += spec.to_stride) copy(at, from + offsets[i]);
-    }
+    share_pieces(spec.parts, spec.outer, spec.count, [&](int64_t o, int64_t first, int64_t last) {
+      const char* elements = from + o * spec.outer_stride;
+      char* next = to + o * spec.to_outer + first * spec.to_stride;
+      for (int64_t i = first; i < last; ++i, next += spec.to_stride) copy(next, elements + offsets[i]);
+    });
     return true;
   });
 }
@@ -194,6 +201,35 @@ struct BagNotes {
 };
 
 template <class Index>
+struct Bags {
+  const float* table;
+  const Index *indices, *offsets;
+  const float* weights;  // NULL: all 1
+  float* to;
+  BagNotes<Index> notes;
+};
+
+// Bags begin .. last - 1.
+template <class Index>
+bool sum_bags(const BagsSpec& spec, const Bags<Index>& all, int64_t begin, int64_t last) {
+  const auto end_of = [&](int64_t b) -> int64_t {
+    return b + 1 < spec.bags || spec.last_offset ? all.offsets[b + 1] : spec.indices;
+  };
+  const int64_t start = all.offsets[begin], end = end_of(last - 1);
+  if (start < 0 || start > end || end > spec.indices) return false;
+  if (!are_in(spec, all.table, all.indices + start, end - start)) return false;
+  float* to = all.to + begin * spec.to_stride;
+  for (int64_t b = begin; b < last; ++b, to += spec.to_stride) {
+    const int64_t first = all.offsets[b], behind = end_of(b);
+    if (first < start || first > behind || behind > end) return false;
+    all.notes.note(b, first, behind);
+    const Bag<Index> bag{all.indices + first, all.weights ? all.weights + first : nullptr, behind - first};
+    all.weights ? sum_bag<true>(spec, all.table, bag, to) : sum_bag<false>(spec, all.table, bag, to);
+  }
+  return true;
+}
+
+template <class Index>
 bool bags(const BagsSpec& spec, void* const* addresses) {
   const auto* table = static_cast<const float*>(addresses[0]);
   const auto* indices = static_cast<const Index*>(addresses[1]);
@@ -210,16 +246,16 @@ bool bags(const BagsSpec& spec, void* const* addresses) {
     std::memset(sizes, 0, bytes);
     std::memset(same_sizes, 0, bytes);
   }
-  if (!are_in(spec, table, indices, spec.indices) || offsets[0] != 0) return false;
-  if (spec.last_offset && offsets[spec.bags] != spec.indices) return false;
-  for (int64_t b = 0; b < spec.bags; ++b, to += spec.to_stride) {
-    const int64_t first = offsets[b], end = b + 1 < spec.bags || spec.last_offset ? offsets[b + 1] : spec.indices;
-    if (first > end || end > spec.indices) return false;
-    notes.note(b, first, end);
-    const Bag<Index> bag{indices + first, weights ? weights + first : nullptr, end - first};
-    weights ? sum_bag<true>(spec, table, bag, to) : sum_bag<false>(spec, table, bag, to);
-  }
-  return true;
+  if (offsets[0] != 0 || (spec.last_offset && offsets[spec.bags] != spec.indices)) return false;
+  const Bags<Index> all{table, indices, offsets, weights, to, notes};
+  // So many bags at a time that the rows that are fetched for them are still there when they are summed.
+  const int64_t at_once = spec.indices <= kMostFetched ? spec.bags : spec.bags * kMostFetched / spec.indices + 1;
+  return share_checked(spec.parts, spec.bags, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; b += at_once) {
+      if (!sum_bags(spec, all, b, b + at_once < end ? b + at_once : end)) return false;
+    }
+    return true;
+  });
 }
 
 bool bags(const void* specification, void* const* addresses) {

@@ -2,6 +2,7 @@
 #include "kernels/matmul.h"
 
 #include "kernels/simd/matmul_tiles.h"
+#include "kernels/simd/share.h"
 
 namespace stator::CPU_CAPABILITY {
 
@@ -43,36 +44,112 @@ void for_each_batch(const MatmulSpec& spec, const Operands& operands, const F& f
   }
 }
 
+Operands batch_of(const MatmulSpec& spec, Operands operands, int64_t batch) {
+  const int64_t i = batch / spec.batches[1], j = batch % spec.batches[1];
+  operands.a += i * spec.a_batch[0] + j * spec.a_batch[1];
+  operands.b += i * spec.b_batch[0] + j * spec.b_batch[1];
+  operands.c += i * spec.c_batch[0] + j * spec.c_batch[1];
+  if (operands.bias) operands.bias += i * spec.bias_batch[0] + j * spec.bias_batch[1];
+  return operands;
+}
+
+Product product_of(const MatmulSpec& spec, const Operands& one, int64_t b_step, int64_t b_panel) {
+  return {spec.rows, spec.columns, spec.depth, one.a,      spec.a_row, spec.a_step,   one.b,
+          b_step,    b_panel,      one.c,      spec.c_row, one.bias,   spec.bias_row, spec.relu};
+}
+
+// How a product is cut into pieces that have the same sums as they have in the whole: into what multiply() takes one after the other.
+struct Pieces {
+  bool by_rows;  // else by columns
+  int64_t size, count;
+};
+
+Pieces pieces_of(const MatmulSpec& spec) {
+  const int64_t rows = part_of(spec.rows, kRowBlock), columns = spec.rows > 3 ? kPanel : 4 * kPanel;
+  const int64_t row_pieces = quotient_up(spec.rows, rows), column_pieces = quotient_up(spec.columns, columns);
+  if (row_pieces > column_pieces) return {true, rows, row_pieces};
+  return {false, columns, column_pieces};
+}
+
+Product rows_of(Product product, int64_t row, int64_t rows) {
+  product.rows = least(rows, product.rows - row);
+  product.a += row * product.a_row;
+  product.c += row * product.c_row;
+  if (product.bias) product.bias += row * product.bias_row;
+  return product;
+}
+
+Product columns_of(Product product, int64_t column, int64_t columns) {
+  product.columns = least(columns, product.columns - column);
+  product.b += column / kPanel * product.b_panel;
+  product.c += column;
+  if (product.bias) product.bias += column;
+  return product;
+}
+
 template <Last kLast>
-void multiply_one(const MatmulSpec& spec, const Operands& one, const float* b, int64_t b_step, int64_t b_panel) {
-  multiply<kLast>({spec.rows, spec.columns, spec.depth, one.a, spec.a_row, spec.a_step, b, b_step, b_panel, one.c,
-                   spec.c_row, one.bias, spec.bias_row, spec.relu});
+void multiply_pieces(const Product& product, const Pieces& pieces, int64_t first, int64_t last) {
+  if (!pieces.by_rows) return multiply<kLast>(columns_of(product, first * pieces.size, (last - first) * pieces.size));
+  for (int64_t i = first; i < last; ++i) multiply<kLast>(rows_of(product, i * pieces.size, pieces.size));
+}
+
+// In parts.
+template <Last kLast>
+void multiply_all(const MatmulSpec& spec, const Operands& operands, int64_t b_step, int64_t b_panel) {
+  if (spec.parts == 1 || spec.rows == 0) {
+    return for_each_batch(spec, operands,
+                          [&](const Operands& one) { multiply<kLast>(product_of(spec, one, b_step, b_panel)); });
+  }
+  const Pieces pieces = pieces_of(spec);
+  share_pieces(
+      spec.parts, spec.batches[0] * spec.batches[1], pieces.count, [&](int64_t batch, int64_t first, int64_t last) {
+        multiply_pieces<kLast>(product_of(spec, batch_of(spec, operands, batch), b_step, b_panel), pieces, first, last);
+      });
 }
 
 bool packed(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
-  const Operands operands = operands_of(spec, addresses);
-  for_each_batch(spec, operands, [&](const Operands& one) {
-    multiply_one<Last::kPartOfPanel>(spec, one, operands.b, kPanel, kPanel * spec.depth);
-  });
+  multiply_all<Last::kPartOfPanel>(spec, operands_of(spec, addresses), kPanel, kPanel * spec.depth);
   return true;
 }
 
 bool rows(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
-  for_each_batch(spec, operands_of(spec, addresses),
-                 [&](const Operands& one) { multiply_one<Last::kPart>(spec, one, one.b, spec.b_step, kPanel); });
+  multiply_all<Last::kPart>(spec, operands_of(spec, addresses), spec.b_step, kPanel);
   return true;
+}
+
+// All matrices are packed first, so that their products are independent of each other.
+void packing_in_parts(const MatmulSpec& spec, Operands operands, float* panels) {
+  const int64_t across = quotient_up(spec.columns, kPanel), floats = across * kPanel * spec.depth;
+  const int64_t inner = spec.b_batch[1] == 0 ? 1 : spec.batches[1], outer = spec.b_batch[0] == 0 ? 1 : spec.batches[0];
+  share_pieces(spec.parts, outer * inner, across, [&](int64_t matrix, int64_t first, int64_t last) {
+    const float* b = operands.b + matrix / inner * spec.b_batch[0] + matrix % inner * spec.b_batch[1];
+    pack_panels(b + first * kPanel * spec.b_column, spec.b_step, spec.b_column, spec.depth,
+                least(last * kPanel, spec.columns) - first * kPanel,
+                panels + matrix * floats + first * kPanel * spec.depth);
+  });
+  MatmulSpec packed = spec;
+  packed.b_batch[0] = outer == 1 ? 0 : inner * floats;
+  packed.b_batch[1] = inner == 1 ? 0 : floats;
+  operands.b = panels;
+  multiply_all<Last::kPartOfPanel>(packed, operands, kPanel, kPanel * spec.depth);
 }
 
 bool packing(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
   auto* panels = static_cast<float*>(addresses[spec.has_bias ? 4 : 3]);
+  if (spec.parts > 1) {
+    packing_in_parts(spec, operands_of(spec, addresses), panels);
+    return true;
+  }
   const float* packed_now = nullptr;
   for_each_batch(spec, operands_of(spec, addresses), [&](const Operands& one) {
     if (one.b != packed_now) pack_panels(one.b, spec.b_step, spec.b_column, spec.depth, spec.columns, panels);
     packed_now = one.b;
-    multiply_one<Last::kPartOfPanel>(spec, one, panels, kPanel, kPanel * spec.depth);
+    Operands with_panels = one;
+    with_panels.b = panels;
+    multiply<Last::kPartOfPanel>(product_of(spec, with_panels, kPanel, kPanel * spec.depth));
   });
   return true;
 }
@@ -174,13 +251,41 @@ void dot(const MatmulSpec& spec, const Operands& one) {
   *one.c = spec.relu && sum < 0.0f ? 0.0f : sum;
 }
 
+// For all of a product and for its pieces.
+using Dots = void (*)(const MatmulSpec&, const Operands&);
+Dots dots_for(const MatmulSpec& spec) {
+  if (spec.rows == 1 && spec.columns == 1) return dot;
+  if (spec.columns == 1) return dots_tiles<8, 1>;
+  return spec.rows == 1 ? dots_tiles<1, 8> : dots_tiles<2, 4>;
+}
+
+// Pieces of whole tiles: eight rows, or eight columns of a single row.
+void dots_in_parts(const MatmulSpec& spec, const Operands& operands, Dots dots) {
+  const bool by_rows = spec.rows > 1;
+  const int64_t size = by_rows ? spec.rows : spec.columns;
+  share_pieces(spec.parts, spec.batches[0] * spec.batches[1], quotient_up(size, 8),
+               [&](int64_t batch, int64_t first, int64_t last) {
+                 MatmulSpec part = spec;
+                 Operands one = batch_of(spec, operands, batch);
+                 const int64_t begin = 8 * first;
+                 (by_rows ? part.rows : part.columns) = least(8 * last, size) - begin;
+                 one.a += by_rows ? begin * spec.a_row : 0;
+                 one.b += by_rows ? 0 : begin * spec.b_column;
+                 one.c += begin * (by_rows ? spec.c_row : 1);
+                 if (one.bias) one.bias += begin * (by_rows ? spec.bias_row : 1);
+                 dots(part, one);
+               });
+}
+
 bool dots(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
-  for_each_batch(spec, operands_of(spec, addresses), [&](const Operands& one) {
-    if (spec.rows == 1 && spec.columns == 1) return dot(spec, one);
-    if (spec.columns == 1) return dots_tiles<8, 1>(spec, one);
-    spec.rows == 1 ? dots_tiles<1, 8>(spec, one) : dots_tiles<2, 4>(spec, one);
-  });
+  const Operands operands = operands_of(spec, addresses);
+  const Dots dots = dots_for(spec);
+  if (spec.parts > 1) {
+    dots_in_parts(spec, operands, dots);
+  } else {
+    for_each_batch(spec, operands, [&](const Operands& one) { dots(spec, one); });
+  }
   return true;
 }
 

@@ -2,6 +2,7 @@
 // Compiled once per CPU capability.
 #include "kernels/reductions.h"
 
+#include "kernels/simd/share.h"
 #include "kernels/simd/vectors.h"
 
 namespace stator::CPU_CAPABILITY {
@@ -11,6 +12,17 @@ extern const ReductionKernels reduction_kernels;
 namespace {
 
 const ReductionSpec& spec_of(const void* specification) { return *static_cast<const ReductionSpec*>(specification); }
+
+// f(columns, from, first): the results first, first + 1, ..., as many as there are columns, of what begins at `from`. Columns are side by side,
+// an inner_stride apart.
+template <class T, class F>
+void for_results(const ReductionSpec& spec, const T* from, const F& f) {
+  constexpr int64_t kPiece = 4 * kLanes;
+  share_pieces(spec.parts, spec.outer, (spec.inner + kPiece - 1) / kPiece, [&](int64_t o, int64_t begin, int64_t end) {
+    const int64_t first = begin * kPiece, last = end * kPiece < spec.inner ? end * kPiece : spec.inner;
+    f(last - first, from + o * spec.outer_stride + first * spec.inner_stride, o * spec.inner + first);
+  });
+}
 
 // ---- float32 ----
 
@@ -49,16 +61,16 @@ void fold_strips(const float* from, int64_t rows, int64_t stride, float* to, con
 }
 
 template <class Combine, class Map, class Finish>
-void fold_columns(const ReductionSpec& spec, const float* from, float* to) {
+void fold_columns(const ReductionSpec& spec, int64_t columns, const float* from, float* to) {
   int64_t i = 0;
-  for (; i + 4 * kLanes <= spec.inner; i += 4 * kLanes) {
+  for (; i + 4 * kLanes <= columns; i += 4 * kLanes) {
     fold_strips<Combine, Map, Finish, 4>(from + i, spec.reduced, spec.reduced_stride, to + i, AllLanes());
   }
-  for (; i + kLanes <= spec.inner; i += kLanes) {
+  for (; i + kLanes <= columns; i += kLanes) {
     fold_strips<Combine, Map, Finish, 1>(from + i, spec.reduced, spec.reduced_stride, to + i, AllLanes());
   }
-  if (i < spec.inner) {
-    fold_strips<Combine, Map, Finish, 1>(from + i, spec.reduced, spec.reduced_stride, to + i, Lanes(spec.inner - i));
+  if (i < columns) {
+    fold_strips<Combine, Map, Finish, 1>(from + i, spec.reduced, spec.reduced_stride, to + i, Lanes(columns - i));
   }
 }
 
@@ -72,10 +84,10 @@ double fold_one_by_one(const float* from, int64_t count, int64_t stride) {
 constexpr int64_t kFew = 4;  // less than a vector earns
 
 template <class Combine, class Map, class Finish>
-void fold_row_by_row(const ReductionSpec& spec, const float* from, float* to) {
+void fold_row_by_row(const ReductionSpec& spec, int64_t columns, const float* from, float* to) {
   const int64_t count = spec.reduced;
   const bool one_by_one = spec.reduced_stride != 1 || count <= kFew;
-  for (int64_t i = 0; i < spec.inner; ++i) {
+  for (int64_t i = 0; i < columns; ++i) {
     const float* row = from + i * spec.inner_stride;
     to[i] = Finish::of(one_by_one ? fold_one_by_one<Combine, Map>(row, count, spec.reduced_stride)
                                   : fold_row<Combine, Map>(row, count),
@@ -92,11 +104,11 @@ bool fold(const void* specification, void* const* addresses) {
   const ReductionSpec& spec = spec_of(specification);
   const auto* from = static_cast<const float*>(addresses[0]);
   auto* to = static_cast<float*>(addresses[1]);
-  const bool columns = by_columns(spec);
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride, to += spec.inner) {
-    columns ? fold_columns<Combine, Map, Finish>(spec, from, to)
-            : fold_row_by_row<Combine, Map, Finish>(spec, from, to);
-  }
+  const bool across = by_columns(spec);
+  for_results(spec, from, [&](int64_t columns, const float* some, int64_t first) {
+    across ? fold_columns<Combine, Map, Finish>(spec, columns, some, to + first)
+           : fold_row_by_row<Combine, Map, Finish>(spec, columns, some, to + first);
+  });
   return true;
 }
 
@@ -144,18 +156,18 @@ void spread_of_columns(const ReductionSpec& spec, const float* from, float* spre
 }
 
 template <bool kRoot>
-void spreads_of_columns(const ReductionSpec& spec, const float* from, float* spread, float* mean) {
+void spreads_of_columns(const ReductionSpec& spec, int64_t columns, const float* from, float* spread, float* mean) {
   int64_t i = 0;
-  for (; i + kLanes <= spec.inner; i += kLanes) {
+  for (; i + kLanes <= columns; i += kLanes) {
     spread_of_columns<kRoot>(spec, from + i, spread + i, mean ? mean + i : nullptr, AllLanes());
   }
-  if (i == spec.inner) return;
-  spread_of_columns<kRoot>(spec, from + i, spread + i, mean ? mean + i : nullptr, Lanes(spec.inner - i));
+  if (i == columns) return;
+  spread_of_columns<kRoot>(spec, from + i, spread + i, mean ? mean + i : nullptr, Lanes(columns - i));
 }
 
 template <bool kRoot>
-void spreads_row_by_row(const ReductionSpec& spec, const float* from, float* spread, float* mean) {
-  for (int64_t i = 0; i < spec.inner; ++i) {
+void spreads_row_by_row(const ReductionSpec& spec, int64_t columns, const float* from, float* spread, float* mean) {
+  for (int64_t i = 0; i < columns; ++i) {
     const float* row = from + i * spec.inner_stride;
     const Moments moments = spec.reduced_stride == 1 ? moments_of_row(row, spec.reduced)
                                                      : moments_one_by_one(row, spec.reduced, spec.reduced_stride);
@@ -172,8 +184,8 @@ float running_mean(const float* from, int64_t count, int64_t stride) {
   return static_cast<float>(mean);
 }
 
-void run_infinite_means(const ReductionSpec& spec, const float* from, float* mean) {
-  for (int64_t i = 0; i < spec.inner; ++i) {
+void run_infinite_means(const ReductionSpec& spec, int64_t columns, const float* from, float* mean) {
+  for (int64_t i = 0; i < columns; ++i) {
     if (mean[i] - mean[i] == 0) continue;
     mean[i] = running_mean(from + i * spec.inner_stride, spec.reduced, spec.reduced_stride);
   }
@@ -184,13 +196,14 @@ bool spread(const void* specification, void* const* addresses) {
   const ReductionSpec& spec = spec_of(specification);
   const auto* from = static_cast<const float*>(addresses[0]);
   constexpr int64_t kFewRows = 128;  // by columns, sums of more would want blocks
-  const bool columns = by_columns(spec) && spec.reduced <= kFewRows;
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-    float* to = static_cast<float*>(addresses[1]) + o * spec.inner;
-    float* mean = kMean ? static_cast<float*>(addresses[2]) + o * spec.inner : nullptr;
-    columns ? spreads_of_columns<kRoot>(spec, from, to, mean) : spreads_row_by_row<kRoot>(spec, from, to, mean);
-    if (mean) run_infinite_means(spec, from, mean);
-  }
+  const bool across = by_columns(spec) && spec.reduced <= kFewRows;
+  for_results(spec, from, [&](int64_t columns, const float* some, int64_t first) {
+    float* to = static_cast<float*>(addresses[1]) + first;
+    float* mean = kMean ? static_cast<float*>(addresses[2]) + first : nullptr;
+    across ? spreads_of_columns<kRoot>(spec, columns, some, to, mean)
+           : spreads_row_by_row<kRoot>(spec, columns, some, to, mean);
+    if (mean) run_infinite_means(spec, columns, some, mean);
+  });
   return true;
 }
 
@@ -251,15 +264,15 @@ void first_of_strip(const float* from, int64_t rows, int64_t stride, float* valu
 }
 
 template <class Order>
-void first_of_columns(const ReductionSpec& spec, const float* from, float* values, int64_t* indices) {
+void first_of_columns(const ReductionSpec& spec, int64_t columns, const float* from, float* values, int64_t* indices) {
   if (spec.reduced == 1) {
-    for (int64_t i = 0; i < spec.inner; ++i) indices[i] = 0;
-    for (int64_t i = 0; values && i < spec.inner; ++i) values[i] = from[i];
+    for (int64_t i = 0; i < columns; ++i) indices[i] = 0;
+    for (int64_t i = 0; values && i < columns; ++i) values[i] = from[i];
     return;
   }
-  for (int64_t i = 0; i < spec.inner; i += kLanes) {
+  for (int64_t i = 0; i < columns; i += kLanes) {
     float* best = values ? values + i : nullptr;
-    const int64_t rest = spec.inner - i;
+    const int64_t rest = columns - i;
     rest < kLanes ? first_of_strip<Order>(from + i, spec.reduced, spec.reduced_stride, best, indices + i, Lanes(rest))
                   : first_of_strip<Order>(from + i, spec.reduced, spec.reduced_stride, best, indices + i, AllLanes());
   }
@@ -271,15 +284,15 @@ bool first_of(const void* specification, void* const* addresses) {
   const auto* from = static_cast<const T*>(addresses[0]);
   T* values = kValues ? static_cast<T*>(addresses[1]) : nullptr;
   int64_t* indices = kIndices ? static_cast<int64_t*>(addresses[kValues ? 2 : 1]) : nullptr;
-  for (int64_t o = 0; o < spec.outer; ++o) {
-    for (int64_t i = 0; i < spec.inner; ++i) {
-      const T* row = from + o * spec.outer_stride + i * spec.inner_stride;
+  for_results(spec, from, [&](int64_t columns, const T* some, int64_t first) {
+    for (int64_t i = 0; i < columns; ++i) {
+      const T* row = some + i * spec.inner_stride;
       const int64_t where = spec.reduced_stride == 1 ? where_in_row<Order>(row, spec.reduced)
                                                      : where_one_by_one<Order>(row, spec.reduced, spec.reduced_stride);
-      if (kValues) *values++ = row[where * spec.reduced_stride];
-      if (kIndices) *indices++ = where;
+      if (kValues) values[first + i] = row[where * spec.reduced_stride];
+      if (kIndices) indices[first + i] = where;
     }
-  }
+  });
   return true;
 }
 
@@ -292,9 +305,9 @@ bool first_of_floats(const void* specification, void* const* addresses) {
   const auto* from = static_cast<const float*>(addresses[0]);
   float* values = kValues ? static_cast<float*>(addresses[1]) : nullptr;
   auto* indices = static_cast<int64_t*>(addresses[kValues ? 2 : 1]);
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-    first_of_columns<Order>(spec, from, values ? values + o * spec.inner : nullptr, indices + o * spec.inner);
-  }
+  for_results(spec, from, [&](int64_t columns, const float* some, int64_t first) {
+    first_of_columns<Order>(spec, columns, some, values ? values + first : nullptr, indices + first);
+  });
   return true;
 }
 
@@ -305,12 +318,11 @@ bool one_by_one(const void* specification, void* const* addresses, const F& redu
   const ReductionSpec& spec = spec_of(specification);
   const auto* from = static_cast<const From*>(addresses[0]);
   auto* to = static_cast<To*>(addresses[1]);
-  for (int64_t o = 0; o < spec.outer; ++o) {
-    for (int64_t i = 0; i < spec.inner; ++i) {
-      const From* row = from + o * spec.outer_stride + i * spec.inner_stride;
-      *to++ = reduce(row, spec.reduced, spec.reduced_stride);
+  for_results(spec, from, [&](int64_t columns, const From* some, int64_t first) {
+    for (int64_t i = 0; i < columns; ++i) {
+      to[first + i] = reduce(some + i * spec.inner_stride, spec.reduced, spec.reduced_stride);
     }
-  }
+  });
   return true;
 }
 

@@ -2,6 +2,7 @@
 // Compiled once per CPU capability.
 #include "kernels/rows.h"
 
+#include "kernels/simd/share.h"
 #include "kernels/simd/vectors.h"
 
 namespace stator::CPU_CAPABILITY {
@@ -121,9 +122,13 @@ float* gather_row(const float* from, int64_t count, int64_t stride, float* to) {
 
 template <bool kLog, class F>
 void softmax_rows(const AlongSpec& spec, const float* from, float* to, const F& softmax) {
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride, to += spec.size) {
-    softmax(spec.stride == 1 ? from : gather_row(from, spec.size, spec.stride, to), to);
-  }
+  share(spec.parts, spec.outer, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const float* row = from + o * spec.outer_stride;
+      float* result = to + o * spec.size;
+      softmax(spec.stride == 1 ? row : gather_row(row, spec.size, spec.stride, result), result);
+    }
+  });
 }
 
 template <bool kLog, int kVectors>
@@ -160,15 +165,15 @@ bool softmax(const void* specification, void* const* addresses) {
     softmax_rows<kLog>(spec, from, to);
     return true;
   }
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride, to += spec.size * spec.inner) {
-    int64_t i = 0;
-    for (; i + kLanes <= spec.inner; i += kLanes) {
-      softmax_columns<kLog>(from + i, spec.size, spec.stride, to + i, spec.inner, AllLanes());
+  share_pieces(spec.parts, spec.outer, (spec.inner + kLanes - 1) / kLanes, [&](int64_t o, int64_t first, int64_t last) {
+    const float* columns = from + o * spec.outer_stride;
+    float* results = to + o * spec.size * spec.inner;
+    for (int64_t i = first * kLanes; i < last * kLanes; i += kLanes) {
+      const int64_t rest = spec.inner - i;
+      rest < kLanes ? softmax_columns<kLog>(columns + i, spec.size, spec.stride, results + i, spec.inner, Lanes(rest))
+                    : softmax_columns<kLog>(columns + i, spec.size, spec.stride, results + i, spec.inner, AllLanes());
     }
-    if (i < spec.inner) {
-      softmax_columns<kLog>(from + i, spec.size, spec.stride, to + i, spec.inner, Lanes(spec.inner - i));
-    }
-  }
+  });
   return true;
 }
 
@@ -177,11 +182,14 @@ bool log_sum_exp(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const AlongSpec*>(specification);
   const auto* from = static_cast<const float*>(addresses[0]);
   auto* to = static_cast<float*>(addresses[1]);
-  for (int64_t o = 0; o < spec.outer; ++o, from += spec.outer_stride) {
-    const float greatest = fold_short<Greater, Same>(from, spec.size);
-    to[o] =
-        is_finite(greatest) ? greatest + std::log(exponentials<false>(from, spec.size, greatest, nullptr)) : greatest;
-  }
+  share(spec.parts, spec.outer, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const float* row = from + o * spec.outer_stride;
+      const float greatest = fold_short<Greater, Same>(row, spec.size);
+      to[o] =
+          is_finite(greatest) ? greatest + std::log(exponentials<false>(row, spec.size, greatest, nullptr)) : greatest;
+    }
+  });
   return true;
 }
 
@@ -197,23 +205,34 @@ void running_sums(const AlongSpec& spec, const float* from, int64_t step, float*
   }
 }
 
+// Of rows begin .. end - 1, one element wide.
+void running_sums_of_rows(const AlongSpec& spec, const float* from, float* to, int64_t begin, int64_t end) {
+  constexpr int kSome = 4;
+  int64_t o = begin;
+  for (; o + kSome <= end; o += kSome) {
+    running_sums<kSome>(spec, from + o * spec.outer_stride, spec.outer_stride, to + o * spec.size, spec.size);
+  }
+  for (; o < end; ++o) running_sums<1>(spec, from + o * spec.outer_stride, 0, to + o * spec.size, 0);
+}
+
 bool running_sum(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const AlongSpec*>(specification);
   const auto* from = static_cast<const float*>(addresses[0]);
   auto* to = static_cast<float*>(addresses[1]);
-  constexpr int kMany = 16, kSome = 4;
-  int64_t o = 0;
-  for (; spec.inner == 1 && o + kSome <= spec.outer; o += kSome) {
-    running_sums<kSome>(spec, from + o * spec.outer_stride, spec.outer_stride, to + o * spec.size, spec.size);
+  if (spec.inner == 1) {
+    share(spec.parts, spec.outer,
+          [&](int64_t begin, int64_t end) { running_sums_of_rows(spec, from, to, begin, end); });
+    return true;
   }
-  for (; o < spec.outer; ++o) {
+  constexpr int64_t kMany = 16;
+  share_pieces(spec.parts, spec.outer, (spec.inner + kMany - 1) / kMany, [&](int64_t o, int64_t first, int64_t last) {
     const float* row = from + o * spec.outer_stride;
     float* sums = to + o * spec.size * spec.inner;
-    int64_t i = 0;
-    for (; spec.inner_stride == 1 && i + kMany <= spec.inner; i += kMany)
-      running_sums<kMany>(spec, row + i, 1, sums + i, 1);
-    for (; i < spec.inner; ++i) running_sums<1>(spec, row + i * spec.inner_stride, 0, sums + i, 0);
-  }
+    const int64_t end = last * kMany < spec.inner ? last * kMany : spec.inner;
+    int64_t i = first * kMany;
+    for (; spec.inner_stride == 1 && i + kMany <= end; i += kMany) running_sums<kMany>(spec, row + i, 1, sums + i, 1);
+    for (; i < end; ++i) running_sums<1>(spec, row + i * spec.inner_stride, 0, sums + i, 0);
+  });
   return true;
 }
 
@@ -271,13 +290,16 @@ bool layer_norm(const void* specification, void* const* addresses) {
   float* to = next.take();
   float* means = next.take_if(spec.has_statistics);
   float* factors = next.take_if(spec.has_statistics);
-  for (int64_t r = 0; r < spec.rows; ++r, from += spec.row_stride, to += spec.size) {
-    const Moments moments = moments_of_row(from, spec.size);
-    const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, spec.size, spec.eps);
-    scale_row(from, spec.size, mean, factor, weight, bias, to);
-    if (means) means[r] = mean;
-    if (factors) factors[r] = factor;
-  }
+  share(spec.parts, spec.rows, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* row = from + r * spec.row_stride;
+      const Moments moments = moments_of_row(row, spec.size);
+      const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, spec.size, spec.eps);
+      scale_row(row, spec.size, mean, factor, weight, bias, to + r * spec.size);
+      if (means) means[r] = mean;
+      if (factors) factors[r] = factor;
+    }
+  });
   return true;
 }
 
@@ -288,12 +310,15 @@ bool rms_norm(const void* specification, void* const* addresses) {
   const float* weight = next.take_if(spec.has_weight);
   float* to = next.take();
   float* factors = next.take_if(spec.has_statistics);
-  for (int64_t r = 0; r < spec.rows; ++r, from += spec.row_stride, to += spec.size) {
-    const double square = fold_row<Add, Square>(from, spec.size) / static_cast<double>(spec.size);
-    const auto factor = static_cast<float>(1.0 / std::sqrt(square + static_cast<double>(spec.eps)));
-    scale_row(from, spec.size, 0.0f, factor, weight, nullptr, to);
-    if (factors) factors[r] = factor;
-  }
+  share(spec.parts, spec.rows, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* row = from + r * spec.row_stride;
+      const double square = fold_row<Add, Square>(row, spec.size) / static_cast<double>(spec.size);
+      const auto factor = static_cast<float>(1.0 / std::sqrt(square + static_cast<double>(spec.eps)));
+      scale_row(row, spec.size, 0.0f, factor, weight, nullptr, to + r * spec.size);
+      if (factors) factors[r] = factor;
+    }
+  });
   return true;
 }
 
@@ -306,38 +331,52 @@ void scale_run(const float* from, int64_t count, float center, float scale, floa
   map(from, count, to, [&](const Vec& x) { return at::vec::fmadd(x - middle, by, plus); });
 }
 
+struct Groups {
+  const float *from, *weights, *biases;
+  float *to, *means, *factors;
+};
+
+void normalize_group(const NormalizeGroupsSpec& spec, const Groups& groups, int64_t r) {
+  const int64_t size = spec.channels * spec.size;
+  const float* from = groups.from + r * size;
+  float* to = groups.to + r * size;
+  const Moments moments = moments_of_row(from, size);
+  const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, size, spec.eps);
+  const auto rounded = static_cast<float>(moments.mean - static_cast<double>(mean));
+  for (int64_t c = 0; c < spec.channels; ++c, from += spec.size, to += spec.size) {
+    const int64_t channel = r % spec.groups * spec.channels + c;
+    const float scale = groups.weights ? factor * groups.weights[channel] : factor;
+    const float shift = (groups.biases ? groups.biases[channel] : 0.0f) - rounded * scale;
+    scale_run(from, spec.size, mean, scale, shift, to);
+  }
+  if (groups.means) groups.means[r] = mean;
+  if (groups.factors) groups.factors[r] = factor;
+}
+
 bool group_norm(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const NormalizeGroupsSpec*>(specification);
   Addresses next(addresses);
-  const float* from = next.take();
-  const float* weights = next.take_if(spec.has_weight);
-  const float* biases = next.take_if(spec.has_bias);
-  float* to = next.take();
-  float* means = next.take_if(spec.has_statistics);
-  float* factors = next.take_if(spec.has_statistics);
-  const int64_t row = spec.channels * spec.size;
-  for (int64_t r = 0; r < spec.batch * spec.groups; ++r) {
-    const Moments moments = moments_of_row(from, row);
-    const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, row, spec.eps);
-    const auto rounded = static_cast<float>(moments.mean - static_cast<double>(mean));
-    for (int64_t c = 0; c < spec.channels; ++c, from += spec.size, to += spec.size) {
-      const int64_t channel = r % spec.groups * spec.channels + c;
-      const float scale = weights ? factor * weights[channel] : factor;
-      const float shift = (biases ? biases[channel] : 0.0f) - rounded * scale;
-      scale_run(from, spec.size, mean, scale, shift, to);
-    }
-    if (means) means[r] = mean;
-    if (factors) factors[r] = factor;
-  }
+  Groups groups{};
+  groups.from = next.take();
+  groups.weights = next.take_if(spec.has_weight);
+  groups.biases = next.take_if(spec.has_bias);
+  groups.to = next.take();
+  groups.means = next.take_if(spec.has_statistics);
+  groups.factors = next.take_if(spec.has_statistics);
+  share(spec.parts, spec.batch * spec.groups, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) normalize_group(spec, groups, r);
+  });
   return true;
 }
 
 // ---- batch norm with known statistics ----
 
-void scale_across(const ScaleChannelsSpec& spec, const float* from, const float* scale, const float* shift, float* to) {
+// Rows begin .. end - 1, with the channels innermost.
+void scale_across(const ScaleChannelsSpec& spec, const float* from, const float* scale, const float* shift, float* to,
+                  int64_t begin, int64_t end) {
   const auto step = [&](int64_t c, const auto& lanes) {
     const Vec by = lanes.load(scale + c), plus = lanes.load(shift + c);
-    for (int64_t o = 0; o < spec.outer; ++o) {
+    for (int64_t o = begin; o < end; ++o) {
       const int64_t at = o * spec.channels + c;
       lanes.store(at::vec::fmadd(lanes.load(from + at), by, plus), to + at);
     }
@@ -355,14 +394,16 @@ bool scale_channels(const void* specification, void* const* addresses) {
   const float* shift = next.take();
   float* to = next.take();
   if (spec.inner == 1) {
-    scale_across(spec, from, scale, shift, to);
+    share(spec.parts, spec.outer,
+          [&](int64_t begin, int64_t end) { scale_across(spec, from, scale, shift, to, begin, end); });
     return true;
   }
-  for (int64_t o = 0; o < spec.outer; ++o) {
-    for (int64_t c = 0; c < spec.channels; ++c, from += spec.inner, to += spec.inner) {
-      scale_run(from, spec.inner, 0.0f, scale[c], shift[c], to);
+  share_pieces(spec.parts, spec.outer, spec.channels, [&](int64_t o, int64_t first, int64_t last) {
+    for (int64_t c = first; c < last; ++c) {
+      const int64_t at = (o * spec.channels + c) * spec.inner;
+      scale_run(from + at, spec.inner, 0.0f, scale[c], shift[c], to + at);
     }
-  }
+  });
   return true;
 }
 

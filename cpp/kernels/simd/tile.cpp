@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/simd/exponential.h"
+#include "kernels/simd/share.h"
 
 namespace stator::CPU_CAPABILITY {
 
@@ -350,19 +351,33 @@ class Runner {
  public:
   Runner(const TileProgram& program, void* const* addresses) : program_(program), addresses_(addresses) {
     for (int r = 0; r < kTilesOfOwn; ++r) registers_[r] = tiles_[r];
+    elements_ = elements_of(program);
   }
 
-  void run() {
-    elements_ = 1;
-    for (int d = 0; d < program_.dims; ++d) elements_ *= program_.sizes[d];
-    if (elements_ == 0) return;
+  // How many tiles the elements make up.
+  static int64_t tiles_of(const TileProgram& program) {
+    if (!program.by_rows) return tiles_of(elements_of(program));
+    const int64_t length = program.sizes[program.dims - 1];
+    return elements_of(program) / length * tiles_of(length);
+  }
+
+  // Tiles first .. last - 1.
+  void run(int64_t first, int64_t last) {
+    if (first == last) return;
     set_constants();
     set_scalars();
-    program_.by_rows ? run_rows() : run_tiles();
+    program_.by_rows ? run_rows(first, last) : run_tiles(first, last);
   }
 
  private:
-  int64_t most() const { return elements_ < kTileElements ? elements_ : kTileElements; }
+  static int64_t elements_of(const TileProgram& program) {
+    int64_t elements = 1;
+    for (int d = 0; d < program.dims; ++d) elements *= program.sizes[d];
+    return elements;
+  }
+  static int64_t tiles_of(int64_t elements) { return (elements + kTileElements - 1) / kTileElements; }
+  static int64_t at_most_a_tile(int64_t elements) { return elements < kTileElements ? elements : kTileElements; }
+  int64_t most() const { return at_most_a_tile(elements_); }
 
   void set_constants() {
     for (int i = 0; i < program_.constant_count; ++i) {
@@ -402,9 +417,9 @@ class Runner {
   }
 
   // Tiles of the elements in a row, over all dimensions.
-  void run_tiles() {
-    for (int64_t start = 0; start < elements_; start += kTileElements) {
-      const int64_t n = elements_ - start < kTileElements ? elements_ - start : kTileElements;
+  void run_tiles(int64_t first, int64_t last) {
+    for (int64_t tile = first; tile < last; ++tile) {
+      const int64_t start = tile * kTileElements, n = at_most_a_tile(elements_ - start);
       for (int i = 0; i < program_.load_count; ++i) {
         const TileWalk& walk = program_.loads[i];
         if (walk.scalar) continue;
@@ -428,13 +443,17 @@ class Runner {
   }
 
   // Tiles within the innermost dimension, whose elements are one step apart wherever they lie.
-  void run_rows() {
+  void run_rows(int64_t first, int64_t last) {
     const int inner = program_.dims - 1;
-    const int64_t length = program_.sizes[inner];
-    int64_t index[kMostTileDims] = {};
-    for (int64_t row = 0; row < elements_ / length; ++row) {
-      for (int64_t start = 0; start < length; start += kTileElements)
-        run_in_row(index, start, length - start < kTileElements ? length - start : kTileElements);
+    const int64_t length = program_.sizes[inner], in_row = tiles_of(length);
+    int64_t index[kMostTileDims];
+    int64_t row = first / in_row, start = first % in_row * kTileElements;
+    for (int d = inner - 1; d >= 0; row /= program_.sizes[d--]) index[d] = row % program_.sizes[d];
+    for (int64_t tile = first; tile < last; ++tile) {
+      run_in_row(index, start, at_most_a_tile(length - start));
+      start += kTileElements;
+      if (start < length) continue;
+      start = 0;
       for (int d = inner - 1; d >= 0 && ++index[d] == program_.sizes[d]; --d) index[d] = 0;
     }
   }
@@ -507,7 +526,9 @@ class Runner {
 };
 
 bool run(const void* specification, void* const* addresses) {
-  Runner(*static_cast<const TileProgram*>(specification), addresses).run();
+  const auto& program = *static_cast<const TileProgram*>(specification);
+  share(program.parts, Runner::tiles_of(program),
+        [&](int64_t first, int64_t last) { Runner(program, addresses).run(first, last); });
   return true;
 }
 

@@ -302,6 +302,9 @@ bool masked_fill(Binding& binding) {
 // Results of one number: zeros, ones, full and their kin. `at`: of the argument that says which; -1: `number`.
 template <int kArgument, int kNumber>
 bool fill(Binding& binding) {
+  // The size that was seen is right again only if it follows from the signature: it may have been read from a tensor.
+  const auto size = binding.node().op->schema.argumentIndexWithName("size");
+  if (size && !binding.known(static_cast<size_t>(*size))) return false;
   Pointwise p(binding);
   if (!p.begin(1, 0)) return false;
   if constexpr (kArgument >= 0) {

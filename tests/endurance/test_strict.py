@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))
 from networks import BENCH_MODELS, inputs, network
 
 PROGRAM = Path(os.environ["STATOR_BUILD_DIR"]) / "tests" / "capi_strict"
-NAMES = ("deep_and_wide_1", "deep_and_wide_20", "chain", "mlp_1", "mlp_32", "dlrm_1", "dlrm_64", "transformer")
+NAMES = ("deep_and_wide_1", "deep_and_wide_20", "chain", "mlp_1", "mlp_32", "dlrm_1", "transformer")
 
 
 class Gated(nn.Module):

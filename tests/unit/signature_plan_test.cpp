@@ -106,6 +106,17 @@ TEST(SignaturePlan, old_signatures_leave_the_cache) {
   EXPECT_EQ(come_to_stay(1), 1);
 }
 
+TEST(SignaturePlan, sizes_that_are_read_from_tensors_are_read_anew) {
+  Both both(R"(graph(%x : Tensor):
+    %two : int = prim::Constant[value=2]()
+    %none : NoneType = prim::Constant[value=None]()
+    %n : int = aten::Int.Tensor(%x)
+    %size : int[] = prim::ListConstruct(%n, %two)
+    %z : Tensor = aten::zeros(%size, %none, %none, %none, %none)
+    return (%z))");
+  for (int64_t n : {3, 3, 3, 5, 2, 3}) both.run({at::scalar_tensor(n, at::kLong)});
+}
+
 TEST(SignaturePlan, bad_shapes_raise_as_ever) {
   Both both(kChain);
   for (int i = 0; i < 4; ++i) {

@@ -19,6 +19,30 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kLongestDefault = 200;  // characters
 
+// Sizes that are not fixed are null.
+Json describe_sizes(const std::vector<SizeExpression>& sizes) {
+  Json out = Json::array();
+  for (const SizeExpression& size : sizes) out.push_back(size.is_number() ? Json(size.number) : Json());
+  return out;
+}
+
+// What is known of those: equal names are equal sizes.
+Json describe_dynamic(const InputLeaf& leaf, const InputContract& contract) {
+  Json out = Json::array();
+  for (size_t i = 0; i < leaf.sizes.size(); ++i) {
+    const SizeExpression& size = leaf.sizes[i];
+    if (size.is_number()) continue;
+    Json entry{{"dimension", i}, {"size", size.str()}};
+    auto range = contract.ranges.find(size.symbol);
+    if (size.is_symbol() && range != contract.ranges.end()) {
+      entry["least"] = range->second.least;
+      if (range->second.most != SizeRange{}.most) entry["most"] = range->second.most;
+    }
+    out.push_back(entry);
+  }
+  return out;
+}
+
 Json describe_input(const StaticMethod& method, int32_t index) {
   const Parameter& parameter = method.parameters()[index];
   Json out{{"name", parameter.name}, {"type", parameter.type->annotation_str()}};
@@ -30,6 +54,11 @@ Json describe_input(const StaticMethod& method, int32_t index) {
       for (int64_t size : *spec->shape) shape.push_back(size < 0 ? Json() : Json(size));
       out["shape"] = shape;
     }
+  } else if (const InputLeaf* expected = method.input_check().tensor(static_cast<size_t>(index))) {
+    out["dtype"] = dtype_name(*expected->dtype);
+    out["shape"] = describe_sizes(expected->sizes);
+    const Json dynamic = describe_dynamic(*expected, method.input_check().contract());
+    if (!dynamic.empty()) out["dynamic"] = dynamic;
   }
   out["written"] = method.writes_input(index);
   return out;

@@ -16,6 +16,29 @@ std::string declared(const Json& entry) {
   return format_tensor_type(dtype, shape);
 }
 
+// Of sizes that are not fixed, what the file says: dimension 0: s0, 2 to 64.
+std::string dynamic_text(const Json& input) {
+  std::string out;
+  if (!input.contains("dynamic")) return out;
+  for (const Json& entry : input.at("dynamic")) {
+    out += (out.empty() ? "" : "; ") + ("dimension " + std::to_string(entry.at("dimension").get<int64_t>()));
+    out += ": " + entry.at("size").get<std::string>();
+    if (entry.contains("least") && entry.contains("most")) {
+      out += ", " + std::to_string(entry.at("least").get<int64_t>()) + " to " +
+             std::to_string(entry.at("most").get<int64_t>());
+    } else if (entry.contains("least") && entry.at("least") > 0) {
+      out += ", at least " + std::to_string(entry.at("least").get<int64_t>());
+    }
+  }
+  return out;
+}
+
+std::string note_of(const Json& input) {
+  std::string note = input.value("written", false) ? "written by the method" : "";
+  const std::string dynamic = dynamic_text(input);
+  return note + (note.empty() || dynamic.empty() ? "" : "; ") + dynamic;
+}
+
 std::string outputs_text(const Json& method) {
   std::string result;
   for (const Json& output : method.at("outputs")) {
@@ -31,8 +54,7 @@ void print_method(const Json& method) {
   std::cout << '\n' << method.at("name").get<std::string>() << " -> " << outputs_text(method) << '\n';
   Table table({"input", "type", "default", "declared", "note"});
   for (const Json& input : method.at("inputs")) {
-    table.add({input.at("name"), input.at("type"), input.value("default", ""), declared(input),
-               input.value("written", false) ? "written by the method" : ""});
+    table.add({input.at("name"), input.at("type"), input.value("default", ""), declared(input), note_of(input)});
   }
   std::cout << (table.empty() ? "  no inputs\n" : table.str("  "));
   if (method.contains("unsupported"))

@@ -8,6 +8,7 @@
 
 #include "graph/error.h"
 #include "graph/graph.h"
+#include "graph/input_contract.h"
 
 namespace stator {
 
@@ -28,12 +29,13 @@ struct Method {
   std::string name;
   std::vector<Parameter> parameters;  // one per graph input
   c10::TypePtr result;
+  InputContract contract;            // of exported programs
   std::unique_ptr<Graph> graph;      // NULL if unsupported
   std::optional<Error> unsupported;  // why the method cannot run; the module's other methods can
 };
 
 struct Program {
-  std::string format;     // "torchscript"
+  std::string format;     // "torchscript", "export"
   bool training = false;  // the file was saved in training mode
   std::vector<Method> methods;
   std::vector<StateSlot> slots;

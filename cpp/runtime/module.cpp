@@ -13,7 +13,7 @@ namespace stator {
 
 StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index,
                            std::shared_ptr<PackedWeights> packed, std::shared_ptr<MemoryBudget> budget)
-    : method_(std::move(method)), index_(index) {
+    : method_(std::move(method)), index_(index), input_check_(std::move(method_.contract), method_.parameters) {
   if (!method_.graph) return;
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
   if (!options.signature_plans) return;

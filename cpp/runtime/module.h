@@ -14,6 +14,7 @@
 #include "memory/budget.h"
 #include "plan/plan.h"
 #include "profile/metrics.h"
+#include "runtime/input_check.h"
 #include "runtime/options.h"
 #include "runtime/signature.h"
 #include "runtime/signature_cache.h"
@@ -47,6 +48,7 @@ class StaticMethod {
   void declare(const std::vector<InputSpec>& specs, bool strict);
   // Runs need a plan made at load (strict.h).
   bool strict() const { return strict_; }
+  const InputCheck& input_check() const { return input_check_; }
   // As StaticModule::trim(). A strict method keeps its plan.
   void trim();
   bool writes_input(int32_t input) const { return plan_ && plan_->writes_input[input]; }
@@ -59,6 +61,7 @@ class StaticMethod {
 
   Method method_;
   int32_t index_;
+  InputCheck input_check_;
   std::unique_ptr<Plan> plan_;
   std::unique_ptr<SignatureCache> signatures_;
   std::vector<InputSpec> specs_;

@@ -180,6 +180,7 @@ c10::IValue StaticRuntime::accept(const StaticMethod& method, int32_t index, c10
   if (!(value.isTensor() && parameter.type->kind() == c10::TypeKind::TensorType))
     value = conform(value, parameter.type, input_name(method, index));
   if (const InputSpec* spec = method.spec(index)) check_input(*spec, value, index);
+  method.input_check().check(static_cast<size_t>(index), value);
   return value;
 }
 
@@ -280,6 +281,7 @@ void StaticRuntime::set_inputs(const StaticMethod& method, MethodState& state,
   bool writes = false;
   for (size_t i = 0; i < inputs.size(); ++i) writes |= method.writes_input(static_cast<int32_t>(i));
   if (writes) check_aliasing(method, inputs);
+  method.input_check().check_together(inputs, state.accepted_sizes);
   for (size_t i = 0; i < inputs.size(); ++i) {
     auto index = static_cast<int32_t>(i);
     const c10::IValue& value = *inputs[i];

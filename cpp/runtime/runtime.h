@@ -80,6 +80,7 @@ class StaticRuntime {
     // What the run under way reads; kept so that a run allocates nothing for it.
     std::vector<const c10::IValue*> inputs;
     std::vector<std::unique_ptr<BoundOutput>> outputs;  // by output index
+    std::vector<int64_t> accepted_sizes;                // of inputs, as InputCheck knows them
     // The last run was of what is bound, and nothing has been bound since.
     bool same_inputs = false;
   };

@@ -1,6 +1,6 @@
 // Modules and methods.
 #include "describe.h"
-#include "frontend/torchscript/load.h"
+#include "frontend/load.h"
 #include "graph/log.h"
 #include "graph/printer.h"
 #include "guard.h"
@@ -67,7 +67,7 @@ const char* type_text(const c10::TypePtr& type) {
 stator_status* stator_module_load(const char* path, const stator_options* options, stator_module** out) {
   return load_module(options, path, out, [&](const ModuleOptions& settings) {
     require_handle(path, "path");
-    return load_torchscript_file(path, settings.map_weights);
+    return load_model_file(path, settings.map_weights);
   });
 }
 
@@ -80,7 +80,7 @@ stator_status* stator_module_load_bytes(const void* data, int64_t size, const st
       throw Error(ErrorCode::kInvalidArgument,
                   "option \"weights\" = \"map\" needs a file; stator_module_load_shared() borrows memory");
     // Nothing of the bytes is kept once they are loaded.
-    return load_torchscript_bytes({std::shared_ptr<const void>(data, [](const void*) {}), static_cast<size_t>(size)},
+    return load_model_bytes({std::shared_ptr<const void>(data, [](const void*) {}), static_cast<size_t>(size)},
                                   false);
   });
 }
@@ -97,7 +97,7 @@ stator_status* stator_module_load_shared(const void* data, int64_t size, stator_
   });
   if (failed) return failed;
   return load_module(options, nullptr, out, [&](const ModuleOptions&) {
-    return load_torchscript_bytes({owner, static_cast<size_t>(size)}, true);
+    return load_model_bytes({owner, static_cast<size_t>(size)}, true);
   });
 }
 

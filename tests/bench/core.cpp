@@ -1,7 +1,7 @@
 // Stator's C++ core called directly: what the C interface and its front cost is the difference to stator.cpp. In a program of its own,
 // because the core cannot be in a process twice.
 #include "bench/peer.h"
-#include "frontend/torchscript/load.h"
+#include "frontend/load.h"
 #include "runtime/arena.h"
 #include "runtime/runtime.h"
 
@@ -11,7 +11,7 @@ namespace {
 std::shared_ptr<StaticModule> load(const std::string& path) {
   ModuleOptions options;
   options.signature_plans = true;
-  return std::make_shared<StaticModule>(load_torchscript_file(path, options.map_weights), options);
+  return std::make_shared<StaticModule>(load_model_file(path, options.map_weights), options);
 }
 
 RuntimeOptions runtime_options(int threads) {

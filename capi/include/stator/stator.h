@@ -492,7 +492,9 @@ STATOR_API void stator_options_release(stator_options *options);
 /* --------------------------------------------------------------------------------------------------- module */
 
 /**
- * Loads a TorchScript archive (`.pt`), puts it in eval mode and plans every method of it.
+ * Loads an archive of `torch.jit.save` (`.pt`) or `torch.export.save` (`.pt2`), told apart by what they hold, and plans every method of it.
+ * TorchScript modules are put in eval mode; an exported program has the one method `forward`, and its inputs are checked against what it was
+ * exported for.
  *
  * @param path     the file
  * @param options  NULL, or keys of stator_module_load; borrowed for the call

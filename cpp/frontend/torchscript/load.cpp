@@ -1,20 +1,13 @@
 #include "frontend/torchscript/load.h"
 
-#include <caffe2/serialize/inline_container.h>
 #include <caffe2/serialize/read_adapter_interface.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <torch/csrc/jit/serialization/import.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "frontend/torchscript/archive.h"
 #include "frontend/torchscript/import.h"
 
 namespace stator {
@@ -69,30 +62,6 @@ void point_into_archive(const torch::jit::Module& module, const RecordingAdapter
   for (const at::Tensor& buffer : module.buffers()) repoint(buffer);
 }
 
-// Says what a zip is if it is not a TorchScript archive.
-void check_kind(caffe2::serialize::PyTorchStreamReader& reader) {
-  if (reader.hasRecord("constants.pkl")) return;
-  for (const auto& name : reader.getAllRecords()) {
-    if (name.find("data/aotinductor/") != std::string::npos) {
-      throw Error(ErrorCode::kUnsupported,
-                  "expected a TorchScript archive, got an AOTInductor package: it holds code compiled for one machine; "
-                  "save the model with torch.jit.save instead");
-    }
-    if (name == "archive_format" || name.find("models/") == 0 ||
-        name.find("serialized_exported_program") != std::string::npos) {
-      throw Error(ErrorCode::kUnsupported,
-                  "expected a TorchScript archive, got a torch.export archive, which this version does not load; "
-                  "save the model with torch.jit.save instead");
-    }
-  }
-  if (reader.hasRecord("data.pkl")) {
-    throw Error(ErrorCode::kBadModel,
-                "expected a TorchScript archive, got a file of torch.save: it holds values but no program; "
-                "save the model with torch.jit.script(model).save(path)");
-  }
-  throw Error(ErrorCode::kBadModel, "expected a TorchScript archive, got a zip archive that holds no model");
-}
-
 // What LibTorch's reader says where a model calls an operator that nobody has registered.
 [[noreturn]] void refuse_archive(const std::string& message) {
   constexpr std::string_view kUnknown = "Unknown builtin op: ";
@@ -107,22 +76,10 @@ void check_kind(caffe2::serialize::PyTorchStreamReader& reader) {
   throw Error(ErrorCode::kBadModel, "the archive cannot be loaded: " + message);
 }
 
-Program load(const ArchiveBytes& bytes, bool borrow) {
+}  // namespace
+
+Program load_torchscript(const ArchiveBytes& bytes, bool borrow) {
   auto adapter = std::make_shared<RecordingAdapter>(bytes);
-  constexpr size_t kSmallestZip = 22;
-  const char* head = static_cast<const char*>(bytes.data.get());
-  if (bytes.size < kSmallestZip || std::memcmp(head, "PK", 2) != 0) {
-    throw Error(ErrorCode::kBadModel,
-                "expected a TorchScript archive, got " + std::to_string(bytes.size) + " bytes that are no zip archive");
-  }
-  check_archive({head, bytes.size});
-  try {
-    caffe2::serialize::PyTorchStreamReader reader(adapter);
-    check_kind(reader);
-  } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kBadModel,
-                std::string("the archive is damaged or truncated: ") + error.what_without_backtrace());
-  }
   try {
     torch::jit::Module module = torch::jit::load(adapter, at::kCPU);
     bool training = module.is_training();
@@ -139,43 +96,5 @@ Program load(const ArchiveBytes& bytes, bool borrow) {
     refuse_archive(error.what());
   }
 }
-
-// Reads a file by private pages: what is never touched is never read.
-ArchiveBytes map_file(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    auto code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    throw Error(code, "cannot open \"" + path + "\": " + std::strerror(errno));
-  }
-  struct stat status{};
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    ::close(fd);
-    throw Error(ErrorCode::kIo, "cannot read \"" + path + "\": it is no regular file");
-  }
-  auto size = static_cast<size_t>(status.st_size);
-  if (size == 0) {
-    ::close(fd);
-    throw Error(ErrorCode::kBadModel, "\"" + path + "\" is empty");
-  }
-  void* pages = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-  int failure = errno;
-  ::close(fd);
-  if (pages == MAP_FAILED) throw Error(ErrorCode::kIo, "cannot map \"" + path + "\": " + std::strerror(failure));
-  return {std::shared_ptr<const void>(pages, [size](const void* p) { ::munmap(const_cast<void*>(p), size); }), size};
-}
-
-}  // namespace
-
-Program load_torchscript_file(const std::string& path, bool map) {
-  ArchiveBytes bytes = map_file(path);
-  try {
-    return load(bytes, map);
-  } catch (Error& error) {
-    error.message = "\"" + path + "\": " + error.message;
-    throw;
-  }
-}
-
-Program load_torchscript_bytes(const ArchiveBytes& bytes, bool borrow) { return load(bytes, borrow); }
 
 }  // namespace stator

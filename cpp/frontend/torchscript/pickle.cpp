@@ -5,7 +5,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
-#include "frontend/torchscript/archive.h"
+#include "frontend/archive.h"
 #include "graph/error.h"
 
 namespace stator {

@@ -29,7 +29,7 @@ def load(
     name: str | None = None,
     **options: Option,
 ) -> Module:
-    """Loads a TorchScript archive from a path or from bytes.
+    """Loads an archive of torch.jit.save or torch.export.save from a path or from bytes.
 
     weights: "copy" (the default) or "map": mapped from the file, which must then be replaced by rename only.
     signature: what the inputs of `forward` must be, as in "x: float32[?, 1, 32], mask: bool[?], steps = 3".

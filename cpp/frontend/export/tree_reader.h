@@ -1,0 +1,12 @@
+#pragma once
+
+#include "frontend/export/json.h"
+#include "frontend/export/schema.h"
+
+namespace stator::exported {
+
+// `text` is what torch.utils._pytree.treespec_dumps() writes; `fields` has the field names of named tuples by type.
+// Throws Error(kBadModel), or Error(kUnsupported) for containers of unknown classes.
+TreeSpec read_tree(const std::string& text, const Json* fields);
+
+}  // namespace stator::exported

@@ -81,9 +81,16 @@ Kind kind_of(const std::vector<ArchiveMember>& members) {
   }
 }
 
-}  // namespace
+// Messages quote damaged files.
+std::string printable(std::string message) {
+  for (char& c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte >= 0x7f) c = '?';
+  }
+  return message;
+}
 
-Program load_model_bytes(const ArchiveBytes& bytes, bool borrow) {
+Program load_archive(const ArchiveBytes& bytes, bool borrow) {
   constexpr size_t kSmallestZip = 22;
   if (is_executorch(bytes.span())) refuse(Kind::kExecuTorch);
   if (bytes.size < kSmallestZip || std::memcmp(bytes.data.get(), "PK", 2) != 0) {
@@ -97,6 +104,17 @@ Program load_model_bytes(const ArchiveBytes& bytes, bool borrow) {
       return load_export(bytes, borrow);
     default:
       refuse(kind);
+  }
+}
+
+}  // namespace
+
+Program load_model_bytes(const ArchiveBytes& bytes, bool borrow) {
+  try {
+    return load_archive(bytes, borrow);
+  } catch (Error& error) {
+    error.message = printable(std::move(error.message));
+    throw;
   }
 }
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import gc
 import io
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -115,12 +114,3 @@ def _archive() -> Callable[..., bytes]:
         return archive(exported(model, args, **options))
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def every_handle_is_given_back() -> Iterator[None]:
-    before = stator.live_handles()
-    yield
-    gc.collect()
-    after = stator.live_handles()
-    assert {kind: count for kind, count in after.items() if count > before[kind]} == {}

@@ -83,7 +83,7 @@ def test_conditions_of_branches_are_checked(archive):
         module(torch.randn(3, 3), {"rows": [torch.randn(2, 3)]}, 3)
     with pytest.raises(stator.ShapeMismatchError, match=r"x.size\(\)\[1\] % 3"):
         module(torch.randn(4, 4), {"rows": [torch.randn(2, 4)]}, 3)
-    with pytest.raises(stator.ShapeMismatchError, match=r"\[1\]"):
+    with pytest.raises(stator.ShapeMismatchError, match=r"dimension 1 is 6, expected 3 as dimension 1 of input"):
         module(torch.randn(4, 3), {"rows": [torch.randn(2, 6)]}, 3)
 
 
@@ -95,7 +95,7 @@ def test_a_failed_assertion_is_the_model_s_error(archive):
             return x * count
 
     module = stator.load(archive(Checks(), torch.tensor(3), torch.randn(2)))
-    assert module(torch.tensor(4), torch.ones(2))[0] == 4
+    assert torch.from_dlpack(module(torch.tensor(4), torch.ones(2))).tolist() == [4, 4]
     with pytest.raises(stator.ModelError):
         module(torch.tensor(1), torch.ones(2))
 
@@ -179,7 +179,7 @@ def changed_json(data: bytes, change) -> bytes:
             "flex_attention is not supported",
         ),
         (lambda p: p["graph_module"]["graph"]["nodes"][0].update(target="_operator.matmul"), "_operator.matmul is no function"),
-        (lambda p: p["graph_module"]["graph"]["nodes"][0]["inputs"].pop(), "lacks its argument|damaged"),
+        (lambda p: p["graph_module"]["graph"]["nodes"][0]["inputs"].pop(0), 'lacks its argument "input"'),
         (lambda p: p["graph_module"]["graph"]["nodes"][0]["inputs"][0].update(arg={"as_new": 1}), 'unknown kind: "as_new"'),
         (
             lambda p: p["graph_module"]["graph"]["nodes"][0]["inputs"][0].update(arg={"as_tensor": {"name": "zz"}}),

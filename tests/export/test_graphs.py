@@ -94,7 +94,7 @@ def test_tied_weights_views_and_constants(compare):
     ],
 )
 def test_sizes_are_computed(compare, function):
-    compare(Module(function), *rows(4, 8, 6), dynamic_shapes=({"x": {0: Dim.DYNAMIC}}["x"],))
+    compare(Module(function), *rows(4, 8, 10), dynamic_shapes=({"x": {0: Dim.DYNAMIC}}["x"],))
 
 
 @pytest.mark.parametrize(

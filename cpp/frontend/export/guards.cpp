@@ -103,6 +103,7 @@ class Reader {
       out += text.substr(i + 3, end - i - 3);
       i = end + 1;
     }
+    while (out.ends_with(' ')) out.pop_back();
     return out;
   }
 

@@ -80,8 +80,7 @@ stator_status* stator_module_load_bytes(const void* data, int64_t size, const st
       throw Error(ErrorCode::kInvalidArgument,
                   "option \"weights\" = \"map\" needs a file; stator_module_load_shared() borrows memory");
     // Nothing of the bytes is kept once they are loaded.
-    return load_model_bytes({std::shared_ptr<const void>(data, [](const void*) {}), static_cast<size_t>(size)},
-                                  false);
+    return load_model_bytes({std::shared_ptr<const void>(data, [](const void*) {}), static_cast<size_t>(size)}, false);
   });
 }
 
@@ -96,9 +95,8 @@ stator_status* stator_module_load_shared(const void* data, int64_t size, stator_
     require(size >= 0, "size", "is negative");
   });
   if (failed) return failed;
-  return load_module(options, nullptr, out, [&](const ModuleOptions&) {
-    return load_model_bytes({owner, static_cast<size_t>(size)}, true);
-  });
+  return load_module(options, nullptr, out,
+                     [&](const ModuleOptions&) { return load_model_bytes({owner, static_cast<size_t>(size)}, true); });
 }
 
 void stator_module_retain(stator_module* module) { retain(module); }

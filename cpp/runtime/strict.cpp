@@ -27,22 +27,37 @@ const char* obstacle(Kind kind) {
   return nullptr;
 }
 
-// One line for each node in the way. The last step hands the result over.
+std::string line(const Plan& plan, int32_t number, const char* why) {
+  const Node& node = *plan.nodes[number].node;
+  std::string out = "\n  node " + plan.path + std::to_string(number) + ", " + node.display_name();
+  if (const std::string source = node.source.str(); !source.empty()) out += ", " + source;
+  return out + ": " + why;
+}
+
+// State that is not frozen may be other memory in the next run, so the short way is not taken.
+std::string state_read(const Plan& plan) {
+  std::string out;
+  for (const Instruction& instruction : plan.code) {
+    if (instruction.kind == InstructionKind::kLoadState)
+      out += line(plan, instruction.node, "reads state that a method of the module may change");
+  }
+  return out;
+}
+
+// One line for each node in the way; "" if there is nothing. The last step hands the result over.
 std::string obstacles(const SignaturePlan& plan) {
   const Plan& dynamic = *plan.dynamic;
-  std::string out;
+  std::string out = state_read(dynamic);
+  if (plan.only_kernels) return out;
   int32_t last = -1;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const SignatureStep& step = plan.steps[i];
     const char* why = obstacle(step.kind);
     if (!why || (step.kind == Kind::kPut && i + 1 == plan.steps.size())) continue;
-    const int32_t at = step.pc < 0 ? -1 : dynamic.code[step.pc].node;
-    if (at < 0 || at == last) continue;
-    last = at;
-    const Node& node = *dynamic.nodes[at].node;
-    out += "\n  node " + dynamic.path + std::to_string(at) + ", " + node.display_name();
-    if (const std::string source = node.source.str(); !source.empty()) out += ", " + source;
-    out += std::string(": ") + why;
+    const int32_t number = step.pc < 0 ? -1 : dynamic.code[step.pc].node;
+    if (number < 0 || number == last) continue;
+    last = number;
+    out += line(dynamic, number, why);
   }
   return out.empty()
              ? "\n  the result: it must be one tensor that the run computes, not an input, a constant or a container"
@@ -84,7 +99,7 @@ void make_strict(const std::shared_ptr<StaticModule>& module, int threads) {
   warm_up_declared(module, *method, options);
   const auto plan = plan_for(*method, threads);
   if (!plan) refuse(*method, "\n  no plan could be made of a run");
-  if (!plan->only_kernels) refuse(*method, obstacles(*plan));
+  if (const std::string in_the_way = obstacles(*plan); !in_the_way.empty()) refuse(*method, in_the_way);
 }
 
 }  // namespace stator

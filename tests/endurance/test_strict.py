@@ -56,5 +56,5 @@ def test_another_network_runs_without_allocating(tmp_path: Path) -> None:
 
 def test_a_convolution_is_named(tmp_path: Path) -> None:
     x = torch.randn(1, 3, 8, 8)
-    with torch.no_grad(), pytest.raises(AssertionError, match=r"node \d+, conv2d|node \d+, aten::conv|convolution"):
+    with torch.no_grad(), pytest.raises(AssertionError, match=r"node \d+, aten::_?conv"):
         keeps_the_promise(torch.jit.trace(nn.Conv2d(3, 4, 3).eval(), (x,)), (x,), tmp_path)

@@ -103,3 +103,22 @@ def test_strict_mode_lists_the_nodes_in_the_way(load):
     with pytest.raises(stator.UnsupportedError) as error:
         load("counter", strict=True, signature="x: float32[3]")
     assert re.search(r"\n  node \d+, ", str(error.value)), error.value
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.full((3,), 2.0))
+
+    def forward(self, x):
+        return torch.relu(x * self.scale)
+
+    @torch.jit.export
+    def rescale(self, scale: torch.Tensor):
+        self.scale = scale
+
+
+def test_strict_mode_refuses_state_that_may_change(tmp_path):
+    torch.jit.script(Scaled()).save(tmp_path / "scaled.pt")
+    with pytest.raises(stator.UnsupportedError, match=r"node \d+, .*reads state"):
+        stator.load(tmp_path / "scaled.pt", strict=True, signature="x: float32[3]")

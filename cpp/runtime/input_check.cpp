@@ -7,6 +7,7 @@
 #include "graph/error.h"
 #include "graph/printer.h"
 #include "values/conform.h"
+#include "values/tensor_mismatch.h"
 
 namespace stator {
 namespace {
@@ -104,38 +105,14 @@ const InputLeaf* InputCheck::tensor(size_t parameter) const {
 
 // input "batch" (argument 2)["image"]
 std::string InputCheck::place(size_t parameter, const std::vector<c10::IValue>& path) const {
-  std::string out = "input \"" + names_[parameter] + "\" (argument " + std::to_string(parameter + 1) + ")";
+  std::string out = input_place(names_[parameter], parameter);
   for (const c10::IValue& step : path) out += "[" + key_text(step) + "]";
   return out;
 }
 
 void InputCheck::check(size_t parameter, const c10::IValue& value) const {
   for (const InputContainer& container : contract_.containers) {
-    if (container.parameter != parameter) continue;
-    const c10::IValue got = at_path(value, container.path);
-    const bool sequence = got.isTuple() || got.isList();
-    if (container.dict ? !got.isGenericDict() : !sequence)
-      mismatch(
-          ErrorCode::kTypeMismatch, place(parameter, container.path),
-          std::string("expected a ") + (container.dict ? "dict" : "list or tuple") + ", got " + describe_kind(got));
-    if (sequence) {
-      const size_t count = got.isTuple() ? got.toTupleRef().elements().size() : got.toList().size();
-      if (count != container.count)
-        mismatch(ErrorCode::kTypeMismatch, place(parameter, container.path),
-                 "expected " + std::to_string(container.count) + " elements, got " + std::to_string(count));
-      continue;
-    }
-    const auto dict = got.toGenericDict();
-    std::string keys;
-    for (const c10::IValue& key : container.keys) keys += (keys.empty() ? "" : ", ") + key_text(key);
-    const bool complete = std::all_of(container.keys.begin(), container.keys.end(),
-                                      [&](const c10::IValue& key) { return dict.contains(key); });
-    if (!complete || dict.size() != container.keys.size()) {
-      std::string got_keys;
-      for (const auto& pair : dict) got_keys += (got_keys.empty() ? "" : ", ") + key_text(pair.key());
-      mismatch(ErrorCode::kTypeMismatch, place(parameter, container.path),
-               "expected a dict with the keys " + keys + ", got " + got_keys);
-    }
+    if (container.parameter == parameter) check_container(container, at_path(value, container.path));
   }
   for (const InputLeaf& leaf : contract_.leaves) {
     if (leaf.parameter != parameter) continue;
@@ -149,28 +126,40 @@ void InputCheck::check(size_t parameter, const c10::IValue& value) const {
   }
 }
 
-void InputCheck::check_tensor(const InputLeaf& leaf, const c10::IValue& value) const {
-  if (!value.isTensor() || !value.toTensor().defined())
-    mismatch(ErrorCode::kTypeMismatch, place(leaf.parameter, leaf.path),
-             "expected " + expected_tensor(leaf) + ", got " + describe_kind(value));
-  const at::Tensor& tensor = value.toTensor();
-  const auto fail = [&](ErrorCode code, const std::string& why) {
-    mismatch(code, place(leaf.parameter, leaf.path),
-             "expected " + expected_tensor(leaf) + ", got " + describe_tensor(tensor) + "; " + why);
+void InputCheck::check_container(const InputContainer& container, const c10::IValue& got) const {
+  const auto fail = [&](const std::string& why) {
+    mismatch(ErrorCode::kTypeMismatch, place(container.parameter, container.path), why);
   };
-  if (tensor.scalar_type() != *leaf.dtype)
-    fail(ErrorCode::kDtypeMismatch,
-         std::string("dtype is ") + dtype_name(tensor.scalar_type()) + " instead of " + dtype_name(*leaf.dtype));
-  const auto rank = static_cast<size_t>(tensor.dim());
-  if (rank != leaf.sizes.size())
-    fail(ErrorCode::kShapeMismatch,
-         "dimension count is " + std::to_string(rank) + " instead of " + std::to_string(leaf.sizes.size()));
-  for (size_t i = 0; i < rank; ++i) {
-    const int64_t size = tensor.size(static_cast<int64_t>(i));
-    if (leaf.sizes[i].is_number() && leaf.sizes[i].number != size)
-      fail(ErrorCode::kShapeMismatch, "dimension " + std::to_string(i) + " is " + std::to_string(size) +
-                                          " instead of " + std::to_string(leaf.sizes[i].number));
+  const bool sequence = got.isTuple() || got.isList();
+  if (container.dict ? !got.isGenericDict() : !sequence)
+    fail(std::string("expected a ") + (container.dict ? "dict" : "list or tuple") + ", got " + describe_kind(got));
+  if (sequence) {
+    const size_t count = got.isTuple() ? got.toTupleRef().elements().size() : got.toList().size();
+    if (count != container.count)
+      fail("expected " + std::to_string(container.count) + " elements, got " + std::to_string(count));
+    return;
   }
+  const auto dict = got.toGenericDict();
+  const bool complete = std::all_of(container.keys.begin(), container.keys.end(),
+                                    [&](const c10::IValue& key) { return dict.contains(key); });
+  if (complete && dict.size() == container.keys.size()) return;
+  std::string keys;
+  std::string got_keys;
+  for (const c10::IValue& key : container.keys) keys += (keys.empty() ? "" : ", ") + key_text(key);
+  for (const auto& pair : dict) got_keys += (got_keys.empty() ? "" : ", ") + key_text(pair.key());
+  fail("expected a dict with the keys " + keys + ", got " + got_keys);
+}
+
+void InputCheck::check_tensor(const InputLeaf& leaf, const c10::IValue& value) const {
+  const auto fail = [&](ErrorCode code, const std::string& got) {
+    mismatch(code, place(leaf.parameter, leaf.path), "expected " + expected_tensor(leaf) + ", got " + got);
+  };
+  if (!value.isTensor() || !value.toTensor().defined()) fail(ErrorCode::kTypeMismatch, describe_kind(value));
+  const at::Tensor& tensor = value.toTensor();
+  at::DimVector sizes;
+  for (const SizeExpression& size : leaf.sizes) sizes.push_back(size.is_number() ? size.number : -1);
+  if (const auto different = tensor_mismatch(tensor, leaf.dtype, sizes))
+    fail(different->code, describe_tensor(tensor) + "; " + different->why);
 }
 
 int64_t InputCheck::size_of(const Named& named, const std::vector<const c10::IValue*>& inputs) const {

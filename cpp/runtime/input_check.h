@@ -44,6 +44,7 @@ class InputCheck {
   };
 
   std::string place(size_t parameter, const std::vector<c10::IValue>& path) const;
+  void check_container(const InputContainer& container, const c10::IValue& got) const;
   void check_tensor(const InputLeaf& leaf, const c10::IValue& value) const;
   void add_named(size_t leaf, int64_t dimension, const SizeExpression& expression);
   int64_t size_of(const Named& named, const std::vector<const c10::IValue*>& inputs) const;

@@ -22,7 +22,7 @@
 namespace stator {
 
 std::string input_name(const StaticMethod& method, int32_t index) {
-  return "input \"" + method.parameters()[index].name + "\" (argument " + std::to_string(index + 1) + ")";
+  return input_place(method.parameters()[index].name, index);
 }
 
 // One caller's use of the runtime.

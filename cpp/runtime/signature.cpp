@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "values/conform.h"
+#include "values/tensor_mismatch.h"
 
 namespace stator {
 namespace {
@@ -109,31 +110,6 @@ std::string text_of(const c10::IValue& value) {
   return out.str();
 }
 
-void check_tensor(const InputSpec& spec, const at::Tensor& tensor, const std::string& place) {
-  const auto fail = [&](ErrorCode code, const std::string& why) {
-    throw Error(code, place + ": expected " + spec.str() + ", got " + describe_tensor(tensor) + "; " + why,
-                {"", "", "", place});
-  };
-  if (spec.dtype && *spec.dtype != tensor.scalar_type()) {
-    fail(ErrorCode::kDtypeMismatch,
-         std::string("dtype is ") + dtype_name(tensor.scalar_type()) + " instead of " + dtype_name(*spec.dtype));
-  }
-  if (!spec.shape) return;
-  auto rank = static_cast<size_t>(tensor.dim());
-  if (rank != spec.shape->size()) {
-    fail(ErrorCode::kShapeMismatch,
-         "dimension count is " + std::to_string(rank) + " instead of " + std::to_string(spec.shape->size()));
-  }
-  for (size_t i = 0; i < rank; ++i) {
-    int64_t wanted = (*spec.shape)[i];
-    if (wanted >= 0 && wanted != tensor.size(static_cast<int64_t>(i))) {
-      fail(ErrorCode::kShapeMismatch, "dimension " + std::to_string(i) + " is " +
-                                          std::to_string(tensor.size(static_cast<int64_t>(i))) + " instead of " +
-                                          std::to_string(wanted));
-    }
-  }
-}
-
 }  // namespace
 
 bool InputSpec::is_fixed() const {
@@ -158,13 +134,19 @@ std::vector<InputSpec> parse_signature(std::string_view text, const std::string&
 }
 
 void check_input(const InputSpec& spec, const c10::IValue& value, int argument) {
-  const std::string place = "input \"" + spec.name + "\" (argument " + std::to_string(argument + 1) + ")";
-  if (value.isTensor() && !spec.value) return check_tensor(spec, value.toTensor(), place);
-  const bool fits = spec.value ? !value.isTensor() && value.equals(*spec.value).toBool() : value.isNone();
-  if (!fits) {
-    const std::string got = value.isScalar() ? text_of(value) : describe_kind(value);
-    throw Error(ErrorCode::kTypeMismatch, place + ": expected " + spec.str() + ", got " + got, {"", "", "", place});
+  const auto fail = [&](ErrorCode code, const std::string& got, const std::string& why) {
+    const std::string place = input_place(spec.name, argument);
+    throw Error(code, place + ": expected " + spec.str() + ", got " + got + why, {"", "", "", place});
+  };
+  if (value.isTensor() && !spec.value) {
+    const at::Tensor& tensor = value.toTensor();
+    const auto sizes = spec.shape ? std::optional<at::IntArrayRef>(*spec.shape) : std::nullopt;
+    if (const auto mismatch = tensor_mismatch(tensor, spec.dtype, sizes))
+      fail(mismatch->code, describe_tensor(tensor), "; " + mismatch->why);
+    return;
   }
+  const bool fits = spec.value ? !value.isTensor() && value.equals(*spec.value).toBool() : value.isNone();
+  if (!fits) fail(ErrorCode::kTypeMismatch, value.isScalar() ? text_of(value) : describe_kind(value), "");
 }
 
 }  // namespace stator

@@ -131,6 +131,10 @@ c10::IValue conform_object(const c10::IValue& value, const c10::TypePtr& type, c
 
 }  // namespace
 
+std::string input_place(const std::string& name, size_t index) {
+  return "input \"" + name + "\" (argument " + std::to_string(index + 1) + ")";
+}
+
 std::string describe_kind(const c10::IValue& value) {
   if (value.isTensor()) {
     if (!value.toTensor().defined()) return "an undefined tensor";

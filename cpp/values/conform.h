@@ -12,6 +12,9 @@ namespace stator {
 // Throws Error(kTypeMismatch) that says what was expected and what came. `where` is as in `input "x" (argument 1)`.
 c10::IValue conform(const c10::IValue& value, const c10::TypePtr& type, const std::string& where);
 
+// input "x" (argument 1); `index` counts from 0.
+std::string input_place(const std::string& name, size_t index);
+
 // As messages name it: "int", "str", "float32[2, 3]", "list".
 std::string describe_kind(const c10::IValue& value);
 

@@ -123,18 +123,7 @@ struct Indexed {
   int64_t count() const { return c10::multiply_integers(broadcast); }
 };
 
-// Of frozen indices, None among them.
-std::vector<std::optional<TensorView>> constant_list(Binding& binding, const c10::IValue& list) {
-  std::vector<std::optional<TensorView>> out;
-  for (const c10::IValue& element : list.toListRef()) {
-    out.push_back(element.isTensor() ? std::optional(binding.keep(element.toTensor())) : std::nullopt);
-  }
-  return out;
-}
-
-std::optional<std::vector<std::optional<TensorView>>> index_list(Binding& binding) {
-  const c10::IValue* known = binding.known(1);
-  if (known && known->isList()) return constant_list(binding, *known);
+std::optional<std::vector<std::optional<TensorView>>> index_list(const Binding& binding) {
   if (auto list = binding.optional_tensor_list(1)) return list;
   const auto list = binding.tensor_list(1);
   if (!list) return std::nullopt;
@@ -142,7 +131,7 @@ std::optional<std::vector<std::optional<TensorView>>> index_list(Binding& bindin
 }
 
 // Only indices side by side: others bring their dimensions to the front.
-std::optional<Indexed> indexed(Binding& binding) {
+std::optional<Indexed> indexed(const Binding& binding) {
   const TensorView* self = binding.tensor(0);
   const auto list = index_list(binding);
   if (!self || self->meta.numel() == 0 || !list || static_cast<int64_t>(list->size()) > self->meta.dim())

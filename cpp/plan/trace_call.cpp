@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
 #include "analysis/effects.h"
 #include "analysis/unsaid.h"
-#include "plan/parts.h"
 #include "plan/tracer.h"
 
 namespace stator {
@@ -17,14 +15,6 @@ namespace {
 constexpr int64_t kMostFoldedBytes = 4096;
 
 using Kind = TraceValue::Kind;
-
-TraceValuePtr known_value(c10::IValue value) {
-  return std::make_shared<const TraceValue>(TraceValue{.kind = Kind::kKnown, .known = std::move(value)});
-}
-
-TraceValuePtr tensor_value(TensorView view, Home home = {}) {
-  return std::make_shared<const TraceValue>(TraceValue{.kind = Kind::kTensor, .view = std::move(view), .home = home});
-}
 
 template <size_t N>
 bool among(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -481,142 +471,6 @@ void Tracer::add_result(SignatureStep& step, size_t output) {
   }
   physical_[slot] = env_[slot];
   step.results.push_back(std::move(made));
-}
-
-// Binding ---------------------------------------------------------------------------------------------------------------------
-
-const c10::IValue* Tracer::known(size_t i) const {
-  const TraceValue& value = *input_value(i);
-  return value.kind == Kind::kKnown ? &value.known : nullptr;
-}
-
-const TensorView* Tracer::tensor(size_t i) const {
-  const TraceValue& value = *input_value(i);
-  return value.kind == Kind::kTensor ? &value.view : nullptr;
-}
-
-std::optional<std::vector<TensorView>> Tracer::tensor_list(size_t i) const {
-  const auto optional = optional_tensor_list(i);
-  if (!optional) return std::nullopt;
-  std::vector<TensorView> out;
-  for (const auto& element : *optional) {
-    if (!element) return std::nullopt;
-    out.push_back(*element);
-  }
-  return out;
-}
-
-std::optional<std::vector<std::optional<TensorView>>> Tracer::optional_tensor_list(size_t i) const {
-  const TraceValue& value = *input_value(i);
-  if (auto constants = constant_lists_.find(input_value(i)); constants != constant_lists_.end())
-    return constants->second;
-  if (value.kind != Kind::kContainer) return std::nullopt;
-  std::vector<std::optional<TensorView>> out;
-  for (const TraceValuePtr& element : value.elements) {
-    const bool none = element->kind == Kind::kKnown && element->known.isNone();
-    if (element->kind != Kind::kTensor && !none) return std::nullopt;
-    out.push_back(none ? std::nullopt : std::optional(element->view));
-  }
-  return out;
-}
-
-const at::Tensor* Tracer::constant(const TensorView& view) const {
-  auto owner = owners_.find(view.buffer);
-  if (owner == owners_.end()) return nullptr;
-  const int64_t offset = owner->second.storage_offset() + view.offset / owner->second.element_size();
-  constant_views_.push_back(owner->second.as_strided(view.meta.sizes, view.meta.strides, offset));
-  return &constant_views_.back();
-}
-
-const TensorMeta* Tracer::observed(size_t i) const {
-  const auto& outputs = recorded_->outputs;
-  return i < outputs.size() && outputs[i] ? &*outputs[i] : nullptr;
-}
-
-TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
-  TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
-  if (!strides.empty()) meta.strides = strides;
-  Buffer buffer{.kind = Buffer::Kind::kWorkspace, .bytes = meta.bytes(), .exclusive = true, .meta = meta};
-  Home home;
-  if (in_place_of_ >= 0) {
-    const Buffer& old = plan_->buffers[in_place_of_];
-    buffer.home = old.home;
-    buffer.kind = old.kind == Buffer::Kind::kArena ? Buffer::Kind::kArena : Buffer::Kind::kWorkspace;
-    buffer.index = old.index;
-  } else {
-    buffer.home = home_of(i).kind;
-    const int32_t operand = instruction_->operands + instruction_->input_count + static_cast<int32_t>(i);
-    const int32_t planned = dynamic_.buffer_of_operand[operand];
-    const bool has_arena = planned >= 0 && dynamic_.tensors[planned].place == Place::kArena;
-    if (buffer.home == ResultHome::Kind::kArena && has_arena) {
-      buffer.kind = Buffer::Kind::kArena;
-      buffer.index = planned;
-    } else if (buffer.home == ResultHome::Kind::kHeap || buffer.home == ResultHome::Kind::kElsewhere) {
-      // Something may hold it when the run is over.
-      emit(SignatureStep::Kind::kMake).meta = meta;
-      buffer.kind = Buffer::Kind::kHolder;
-      buffer.index = plan_->holder_count;
-      home = {Home::Kind::kHolder, plan_->holder_count++};
-    }
-  }
-  const BufferId id = add_buffer(buffer);
-  if (buffer.kind == Buffer::Kind::kHolder) plan_->steps.back().results.push_back({.holder = home.index, .buffer = id});
-  TensorView view{id, 0, std::move(meta)};
-  TraceValue made{.kind = Kind::kTensor, .view = view, .home = home, .whole = true};
-  results_[i] = std::make_shared<const TraceValue>(std::move(made));
-  return view;
-}
-
-void Tracer::result_is(size_t i, TensorView view) { results_[i] = tensor_value(std::move(view)); }
-void Tracer::result_is_known(size_t i, c10::IValue value) { results_[i] = known_value(std::move(value)); }
-
-int64_t Tracer::parts(double nanoseconds) {
-  const int64_t parts = parts_of_work(nanoseconds, plan_->signature.threads());
-  plan_->shares_work |= parts > 1;
-  return parts;
-}
-
-TensorView Tracer::scratch(at::ScalarType dtype, at::IntArrayRef sizes) {
-  TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
-  const BufferId id = add_buffer({.kind = Buffer::Kind::kWorkspace, .bytes = meta.bytes()});
-  return {id, 0, std::move(meta)};
-}
-
-TensorView Tracer::keep(at::Tensor constant) {
-  const BufferId id = add_buffer({.kind = Buffer::Kind::kConstant,
-                                  .bytes = static_cast<int64_t>(constant.nbytes()),
-                                  .address = const_cast<void*>(constant.const_data_ptr())});
-  TensorView view{id, 0, TensorMeta::of(constant)};
-  owners_[id] = constant;
-  plan_->constants.push_back(std::move(constant));
-  return view;
-}
-
-TensorView Tracer::packed(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make) {
-  return keep(packed_.get(weight, form, make));
-}
-
-void Tracer::run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,
-                 std::vector<TensorView> writes, bool can_fail) {
-  const int32_t at = can_fail ? snapshot(recorded_->pc) : -1;
-  SignatureStep& step = emit(SignatureStep::Kind::kKernel);
-  step.kernel = kernel;
-  step.specification = std::move(specification);
-  step.reads = std::move(reads);
-  step.writes = std::move(writes);
-  step.can_fail = can_fail;
-  step.snapshot = at;
-}
-
-void Tracer::can_also(std::shared_ptr<const KernelVariants> variants) {
-  plan_->steps.back().variants = std::move(variants);
-}
-
-void Tracer::run(TileExpression expression) {
-  // One operator alone needs too much only of dimensions.
-  if (expression.sizes().size() > kMostTileDims && !expression.compile())
-    throw std::length_error("more dimensions than a tile program walks");
-  emit(SignatureStep::Kind::kTile).tile = std::move(expression);
 }
 
 }  // namespace stator

@@ -34,4 +34,13 @@ struct TraceValue {
 
 using TraceValuePtr = std::shared_ptr<const TraceValue>;
 
+inline TraceValuePtr known_value(c10::IValue value) {
+  return std::make_shared<const TraceValue>(TraceValue{.kind = TraceValue::Kind::kKnown, .known = std::move(value)});
+}
+
+inline TraceValuePtr tensor_value(TensorView view, Home home = {}) {
+  return std::make_shared<const TraceValue>(
+      TraceValue{.kind = TraceValue::Kind::kTensor, .view = std::move(view), .home = home});
+}
+
 }  // namespace stator

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class BindingProbe : public Binding {
       views_.push_back(arguments_[i].isTensor() ? view_of(arguments_[i].toTensor(), constants_.count(i) > 0)
                                                 : TensorView{});
       lists_.emplace_back();
+      optional_lists_.push_back(optional_views(arguments_[i]));
       if (!arguments_[i].isTensorList()) continue;
       for (const at::Tensor& tensor : arguments_[i].toTensorVector())
         lists_[i].push_back(view_of(tensor, is_constant_list(i)));
@@ -56,8 +58,8 @@ class BindingProbe : public Binding {
   std::optional<std::vector<TensorView>> tensor_list(size_t i) const override {
     return arguments_[i].isTensorList() ? std::optional(lists_[i]) : std::nullopt;
   }
-  std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t) const override {
-    return std::nullopt;
+  std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t i) const override {
+    return optional_lists_[i];
   }
   const at::Tensor* constant(const TensorView& view) const override {
     const Buffer& buffer = buffers_.at(static_cast<size_t>(view.buffer));
@@ -120,6 +122,14 @@ class BindingProbe : public Binding {
 
   bool is_constant_list(size_t i) const { return arguments_[i].isTensorList() && constants_.count(i) > 0; }
 
+  std::optional<std::vector<std::optional<TensorView>>> optional_views(const c10::IValue& value) {
+    if (!value.isOptionalTensorList()) return std::nullopt;
+    std::vector<std::optional<TensorView>> views;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+      views.push_back(tensor ? std::optional(view_of(*tensor, true)) : std::nullopt);
+    return views;
+  }
+
   TensorView view_of(const at::Tensor& tensor, bool constant) {
     buffers_.push_back({tensor, constant});
     return {static_cast<BufferId>(buffers_.size() - 1), 0, TensorMeta::of(tensor)};
@@ -132,6 +142,7 @@ class BindingProbe : public Binding {
   std::set<size_t> constants_;
   std::vector<TensorView> views_;
   std::vector<std::vector<TensorView>> lists_;
+  std::vector<std::optional<std::vector<std::optional<TensorView>>>> optional_lists_;
   std::deque<Buffer> buffers_;
   std::vector<Call> calls_;
   std::vector<TensorView> results_;

@@ -180,7 +180,8 @@ void add_modules(Page& page) {
          [](const From& s) { return s.totals.workspace_bytes; });
   family("stator_arena_bytes", "gauge", "Bytes that results lie in.",
          [](const From& s) { return s.object->arena_bytes(); });
-  family("stator_weight_bytes", "gauge", "Bytes of weights.", [](const From& s) { return s.object->weight_bytes(); });
+  family("stator_weight_bytes", "gauge", "Bytes of weights, as stored and as plans have repacked them.",
+         [](const From& s) { return s.object->weight_bytes() + s.object->packed_bytes(); });
   family("stator_plan_cache_hits_total", "counter", "Runs of a signature plan.",
          [](const From& s) { return s.totals.plan_hits; });
   family("stator_plan_cache_misses_total", "counter", "Runs for which there was no signature plan.",
@@ -221,7 +222,7 @@ std::string metrics_json(const StaticModule& module) {
   Json out = totals_json(module.name(), modules().id_of(module), module.metrics().totals());
   out["plan_cache"]["evictions"] = module.plan_evictions();
   out["arena_bytes"] = module.arena_bytes();
-  out["weight_bytes"] = module.weight_bytes();
+  out["weight_bytes"] = module.weight_bytes() + module.packed_bytes();
   return dump(out);
 }
 

@@ -1,5 +1,7 @@
 #include "plan/packed_weights.h"
 
+#include <algorithm>
+
 namespace stator {
 
 at::Tensor PackedWeights::get(const at::Tensor& weight, std::string_view form,
@@ -10,15 +12,27 @@ at::Tensor PackedWeights::get(const at::Tensor& weight, std::string_view form,
                       entry.weight.sizes() == weight.sizes() && entry.weight.strides() == weight.strides();
     if (same && entry.form == form) return entry.packed;
   }
-  entries_.push_back({weight, std::string(form), make()});
+  at::Tensor packed = make();
+  charge_.set(charge_.bytes() + static_cast<int64_t>(packed.nbytes()), "repacked weights");
+  entries_.push_back({weight, std::string(form), std::move(packed)});
   return entries_.back().packed;
 }
 
 int64_t PackedWeights::bytes() const {
   std::lock_guard lock(mutex_);
-  int64_t bytes = 0;
-  for (const Entry& entry : entries_) bytes += static_cast<int64_t>(entry.packed.nbytes());
-  return bytes;
+  return charge_.bytes();
+}
+
+void PackedWeights::trim() {
+  std::lock_guard lock(mutex_);
+  int64_t bytes = charge_.bytes();
+  const auto unused = [&](const Entry& entry) {
+    if (entry.packed.use_count() > 1) return false;
+    bytes -= static_cast<int64_t>(entry.packed.nbytes());
+    return true;
+  };
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(), unused), entries_.end());
+  charge_.set(bytes, "repacked weights");
 }
 
 }  // namespace stator

@@ -4,18 +4,26 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "memory/budget.h"
+
 namespace stator {
 
 class PackedWeights {
  public:
-  // The form `form` of a constant tensor; `make` makes it of `weight` at the first call. Any thread.
+  // Their bytes count against `budget`, if there is one.
+  explicit PackedWeights(std::shared_ptr<MemoryBudget> budget = nullptr) : charge_(std::move(budget)) {}
+
+  // The form `form` of a constant tensor; `make` makes it of `weight` at the first call. Any thread. Throws Error(kMemoryLimit).
   at::Tensor get(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make);
   int64_t bytes() const;
+  // Gives back what no plan has.
+  void trim();
 
  private:
   struct Entry {
@@ -24,6 +32,7 @@ class PackedWeights {
     at::Tensor packed;
   };
   mutable std::mutex mutex_;
+  MemoryCharge charge_;
   std::vector<Entry> entries_;
 };
 

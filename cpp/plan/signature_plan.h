@@ -104,6 +104,7 @@ struct SignaturePlan {
   std::vector<SignatureStep> steps;
   std::vector<Snapshot> snapshots;
   std::vector<at::Tensor> constants;  // owners of buffers' addresses that are the plan's own
+  std::vector<at::Tensor> packed;     // and of those that all plans of the module share
   int32_t holder_count = 0;
   int64_t workspace_bytes = 0;
   int64_t live_bytes = 0;     // the most of it that is alive at once

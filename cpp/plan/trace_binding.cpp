@@ -108,18 +108,23 @@ TensorView Tracer::scratch(at::ScalarType dtype, at::IntArrayRef sizes) {
   return {id, 0, std::move(meta)};
 }
 
-TensorView Tracer::keep(at::Tensor constant) {
+TensorView Tracer::lasting(const at::Tensor& constant) {
   const BufferId id = add_buffer({.kind = Buffer::Kind::kConstant,
                                   .bytes = static_cast<int64_t>(constant.nbytes()),
                                   .address = const_cast<void*>(constant.const_data_ptr())});
-  TensorView view{id, 0, TensorMeta::of(constant)};
   owners_[id] = constant;
+  return {id, 0, TensorMeta::of(constant)};
+}
+
+TensorView Tracer::keep(at::Tensor constant) {
+  TensorView view = lasting(constant);
   plan_->constants.push_back(std::move(constant));
   return view;
 }
 
 TensorView Tracer::packed(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make) {
-  return keep(packed_.get(weight, form, make));
+  plan_->packed.push_back(packed_.get(weight, form, make));
+  return lasting(plan_->packed.back());
 }
 
 void Tracer::run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,

@@ -97,6 +97,7 @@ class Tracer final : private Binding {
            std::vector<TensorView> writes, bool can_fail) override;
   void can_also(std::shared_ptr<const KernelVariants> variants) override;
   void run(TileExpression expression) override;
+  TensorView lasting(const at::Tensor& constant);
 
   const Plan& dynamic_;
   const Recording& recording_;

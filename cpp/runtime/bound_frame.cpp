@@ -108,6 +108,7 @@ void BoundFrame::make(const Step& step) {
   at::Tensor made = at::detail::empty_strided_cpu(meta.sizes, meta.strides, meta.dtype);
   const SignatureStep::Result& result = step.plan->results[0];
   set_address(result.buffer, made.data_ptr());
+  allocated_ += static_cast<int64_t>(made.storage().nbytes());
   holders_[result.holder] = std::move(made);
 }
 
@@ -234,6 +235,7 @@ const at::Tensor& BoundFrame::copied(BufferId id) {
   const Buffer& buffer = plan_->buffers[id];
   const TensorView& source = buffer.source;
   copy = at::detail::empty_strided_cpu(buffer.meta.sizes, buffer.meta.strides, buffer.meta.dtype);
+  allocated_ += static_cast<int64_t>(copy.storage().nbytes());
   copy.copy_(at::from_blob(static_cast<char*>(bases_[source.buffer]) + source.offset, source.meta.sizes,
                            source.meta.strides, at::TensorOptions(source.meta.dtype)));
   return copy;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plan/signature_plan.h"
@@ -55,6 +56,9 @@ class BoundFrame {
   }
   // Puts what the step's snapshot says into the slots. The instruction with which the dynamic plan goes on.
   int32_t leave(const Step& step);
+  // What steps have allocated themselves since the last call, besides what calls returned.
+  int64_t newly_allocated() { return std::exchange(allocated_, 0); }
+  const std::vector<c10::IValue>& holders() const { return holders_; }
   // After a run, also a failed one.
   void clear();
 
@@ -93,6 +97,7 @@ class BoundFrame {
   std::unordered_map<BufferId, at::Tensor>
       copies_;  // of what has no memory of its own; stay where they are as others come
   int64_t run_ = 0;
+  int64_t allocated_ = 0;
   int64_t workspace_generation_ = -1;
 };
 

@@ -92,6 +92,8 @@ bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
 struct Unwatched {
   void made(const Frame&, int32_t, const Instruction&) const {}
   void done(int32_t, const Instruction&, bool) const {}
+  // A bound run has allocated so much itself.
+  void allocated(int64_t) const {}
   // Done together with another one.
   void joined(const std::vector<int32_t>&) const {}
 };
@@ -121,8 +123,9 @@ class Counted : public Unwatched {
   Counted(RunMemory& memory, Watch watch) : memory_(memory), watch_(watch) {}
   void done(int32_t pc, const Instruction& instruction, bool bound) {
     watch_.done(pc, instruction, bound);
-    memory_.executed(instruction);
+    if (!bound) memory_.executed(instruction);
   }
+  void allocated(int64_t bytes) { memory_.allocated(bytes); }
   void joined(const std::vector<int32_t>& pcs) { watch_.joined(pcs); }
 
  private:
@@ -283,6 +286,7 @@ int32_t run_steps(BoundFrame& bound, Frame& frame, State& state, Watch& watch) {
           frame.slot(step.plan->slot) = c10::IValue();
           break;
         case Kind::kMake:
+          pc = step.plan->pc;
           bound.make(step);
           break;
         case Kind::kGuard:
@@ -296,6 +300,7 @@ int32_t run_steps(BoundFrame& bound, Frame& frame, State& state, Watch& watch) {
         next = bound.leave(step);
         return;
       }
+      watch.allocated(bound.newly_allocated());
       bound.drop_holders(step);
       // What is between kernels and calls counts as part of the next.
       if (step.kind == Kind::kKernel || step.kind == Kind::kCall)
@@ -329,6 +334,7 @@ void execute(Frame& frame, State& state, Recording& recording) {
 
 void execute(BoundFrame& bound, Frame& frame, State& state) {
   int32_t from = 0;
+  if (frame.memory()) frame.memory()->also_held(bound.holders());
   with_watch(frame, [&](auto watch) { from = run_steps(bound, frame, state, watch); });
   if (from < static_cast<int32_t>(frame.plan().code.size())) execute(frame, state, from);
 }

@@ -69,8 +69,17 @@ std::vector<at::Tensor> StaticMethod::declared_tensors() const {
   return out;
 }
 
+namespace {
+
+// Plans only make runs faster; they must not take the memory that runs need.
+int64_t share_of_plans(int64_t limit) { return limit > 0 ? std::max<int64_t>(limit / 4, 1) : 0; }
+
+}  // namespace
+
 StaticModule::StaticModule(Program program, const ModuleOptions& options)
-    : budget_(std::make_shared<MemoryBudget>("module", options.memory_limit)) {
+    : budget_(std::make_shared<MemoryBudget>("module", options.memory_limit)),
+      plan_budget_(std::make_shared<MemoryBudget>("module's plans", share_of_plans(options.memory_limit), budget_)),
+      packed_(std::make_shared<PackedWeights>(plan_budget_)) {
   optimize(program);
   format_ = program.format;
   name_ = options.name;
@@ -79,7 +88,7 @@ StaticModule::StaticModule(Program program, const ModuleOptions& options)
   keep_alive_ = std::move(program.keep_alive);
   for (Method& method : program.methods) {
     methods_.push_back(std::make_unique<StaticMethod>(std::move(method), options, static_cast<int32_t>(methods_.size()),
-                                                      packed_, budget_));
+                                                      packed_, plan_budget_));
   }
   if (!options.signature.empty()) {
     auto specs = parse_signature(options.signature, "option \"signature\"");
@@ -118,11 +127,12 @@ int64_t StaticModule::weight_bytes() const {
     }
   }
   for (const StateSlot& slot : state_slots_) count(slot.value);
-  return bytes + packed_->bytes();
+  return bytes;
 }
 
 void StaticModule::trim() {
   for (const auto& method : methods_) method->trim();
+  packed_->trim();
 }
 
 int64_t StaticModule::plan_evictions() const {

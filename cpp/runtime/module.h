@@ -80,7 +80,10 @@ class StaticModule {
   bool stateful() const { return !state_slots_.empty(); }
   const std::string& format() const { return format_; }
   bool training() const { return training_; }
+  // Of the file.
   int64_t weight_bytes() const;
+  // Of what plans have made of them.
+  int64_t packed_bytes() const { return packed_->bytes(); }
 
   // What metrics call it: the option `name`.
   const std::string& name() const { return name_; }
@@ -92,7 +95,7 @@ class StaticModule {
   void add_arena_bytes(int64_t more) { arena_bytes_.fetch_add(more, std::memory_order_relaxed); }
   int64_t plan_evictions() const;
 
-  // What runtimes, arenas and signature plans take of memory; the option `memory_limit_bytes` limits it.
+  // What runtimes, arenas, signature plans and repacked weights take of memory; the option `memory_limit_bytes` limits it.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   // Forgets the sizes seen so far and drops the signature plans: the next run of each method is as the first.
   void trim();
@@ -104,7 +107,8 @@ class StaticModule {
 
  private:
   const std::shared_ptr<MemoryBudget> budget_;
-  const std::shared_ptr<PackedWeights> packed_ = std::make_shared<PackedWeights>();
+  const std::shared_ptr<MemoryBudget> plan_budget_;  // a share of it
+  const std::shared_ptr<PackedWeights> packed_;
   std::string format_;
   bool training_ = false;
   std::vector<std::unique_ptr<StaticMethod>> methods_;

@@ -84,16 +84,20 @@ int64_t RunMemory::held_bytes() const {
       bytes += static_cast<int64_t>(t.storage().nbytes());
   };
   for (const c10::IValue& slot : frame_.slots()) each_storage(slot, count);
+  if (holders_) {
+    for (const c10::IValue& holder : *holders_) each_storage(holder, count);
+  }
   auto lock = frame_.forks() ? frame_.forks()->lock_state() : std::unique_lock<std::mutex>();
   for (const c10::IValue& slot : state_.slots) each_storage(slot, count);
   return bytes;
 }
 
-void RunMemory::executed(const Instruction& instruction) {
-  const int64_t more = new_bytes(instruction);
-  if (more == 0) return;
+void RunMemory::executed(const Instruction& instruction) { allocated(new_bytes(instruction)); }
+
+void RunMemory::allocated(int64_t bytes) {
+  if (bytes == 0) return;
   try {
-    charge_.set(charge_.bytes() + more, kPurpose);
+    charge_.set(charge_.bytes() + bytes, kPurpose);
   } catch (const Error&) {
     charge_.set(held_bytes(), kPurpose);
   }

@@ -22,8 +22,12 @@ class RunMemory {
   RunMemory(const RunMemory&) = delete;
   RunMemory& operator=(const RunMemory&) = delete;
 
-  // The instruction is done. Throws Error(kMemoryLimit).
+  // The instruction is done, its operands are in the slots. Throws Error(kMemoryLimit).
   void executed(const Instruction& instruction);
+  // The run has allocated so much besides what instructions return. Throws Error(kMemoryLimit).
+  void allocated(int64_t bytes);
+  // What the run of a signature plan holds besides slots; it outlives the run.
+  void also_held(const std::vector<c10::IValue>& holders) { holders_ = &holders; }
 
  private:
   using Storages = std::unordered_set<const c10::StorageImpl*>;
@@ -36,6 +40,7 @@ class RunMemory {
   const MemoryBlock& workspace_;
   const State& state_;
   Storages not_ours_;  // inputs and constants
+  const std::vector<c10::IValue>* holders_ = nullptr;
   MemoryCharge charge_;
 };
 

@@ -305,18 +305,41 @@ void StaticRuntime::run(const StaticMethod& method, Arena& arena) {
   });
 }
 
+namespace {
+
+// The arena's memory is the module's, but while a run fills it, it counts as the runtime's too.
+class LentToRun {
+ public:
+  LentToRun(MemoryBudget& budget, int64_t bytes) : budget_(budget), bytes_(bytes) {
+    budget.take_here(bytes, "results");
+  }
+  ~LentToRun() { budget_.give_back_here(bytes_); }
+  LentToRun(const LentToRun&) = delete;
+  LentToRun& operator=(const LentToRun&) = delete;
+
+ private:
+  MemoryBudget& budget_;
+  const int64_t bytes_;
+};
+
+}  // namespace
+
 // The short way: a plan of kernels alone, on the inputs of the last run. LibTorch is asked for nothing but its threads, where work is shared.
 bool StaticRuntime::run_again(const StaticMethod& method, Arena& arena) {
   check_owner(method);
   MethodState* state = methods_[method.index()].get();
   if (!state || !state->same_inputs || !state->signatures || recording_ || arena.module() != module_) return false;
   BoundFrame* bound = state->signatures->only_kernels();
-  if (!bound) return false;
+  // State counts against limits, which takes longer.
+  const bool limited = budget_->limited();
+  if (!bound || (limited && !state_->slots.empty())) return false;
   Frame& frame = state->frame;
   ArenaContents& contents = arena.begin(frame.plan());
   bool done = false;
   try {
     frame.place(contents);
+    std::optional<LentToRun> results;
+    if (limited) results.emplace(*budget_, contents.block.bytes());
     std::optional<IntraOpThreads> threads;
     if (bound->plan().shares_work) threads.emplace(options_.intra_op_threads);
     done = bound->prepare_again(workspace_) && bound->run_kernels();
@@ -447,25 +470,6 @@ std::unique_ptr<StaticRuntime::Pending> StaticRuntime::prepare_call(
   return pending;
 }
 
-namespace {
-
-// The arena's memory is the module's, but while a run fills it, it counts as the runtime's too.
-class LentToRun {
- public:
-  LentToRun(MemoryBudget& budget, int64_t bytes) : budget_(budget), bytes_(bytes) {
-    budget.take_here(bytes, "results");
-  }
-  ~LentToRun() { budget_.give_back_here(bytes_); }
-  LentToRun(const LentToRun&) = delete;
-  LentToRun& operator=(const LentToRun&) = delete;
-
- private:
-  MemoryBudget& budget_;
-  const int64_t bytes_;
-};
-
-}  // namespace
-
 void StaticRuntime::run_frame(const StaticMethod& method, MethodState& state, Arena& arena, bool bound_outputs) {
   try {
     run_placed(method, state, arena, bound_outputs);
@@ -503,12 +507,11 @@ void StaticRuntime::run_placed(const StaticMethod& method, MethodState& state, A
     const LentInputs inputs(frame, *state_);
     TasksOfRun tasks(frame.forks());
     std::optional<RunMemory> memory;
-    // What signature plans hold is not counted instruction by instruction, so runs under a limit are the dynamic plan's.
-    if (state.signatures && !budget_->limited()) {
+    if (budget_->limited()) memory.emplace(budget_, frame, workspace_, *state_);
+    if (state.signatures) {
       state.signatures->run(*state_);
     } else {
       frame.place(workspace_);
-      if (budget_->limited()) memory.emplace(budget_, frame, workspace_, *state_);
       execute(frame, *state_);
     }
     metrics_->set_workspace_bytes(workspace_.bytes() + (forks_ ? forks_->workspace_bytes() : 0));

@@ -18,6 +18,12 @@ int64_t bytes_of(const SignaturePlan& plan) {
   return static_cast<int64_t>(bytes);
 }
 
+// Counted for as long as anybody has it, in the cache or not.
+struct CountedPlan {
+  std::shared_ptr<const SignaturePlan> plan;
+  MemoryCharge charge;
+};
+
 }  // namespace
 
 SignatureCache::Entries::iterator SignatureCache::touch(const InputSignature& signature) {
@@ -35,7 +41,7 @@ void SignatureCache::insert(Entry entry) {
 }
 
 bool SignatureCache::is_worth_it(const Entry& entry, bool at_once) {
-  if (entry.no_room || entry.being_made) return false;
+  if (no_memory_ || entry.refused || entry.being_made) return false;
   return at_once || (entry.sights >= 2 && credit_ >= kCostOfPlan) || entry.sights >= kSightsThatSuffice;
 }
 
@@ -76,7 +82,13 @@ void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
 
 void SignatureCache::refuse(const InputSignature& signature) {
   std::lock_guard lock(mutex_);
-  if (auto found = touch(signature); found != entries_.end()) found->being_made = false, found->no_room = true;
+  if (auto found = touch(signature); found != entries_.end()) found->being_made = false, found->refused = true;
+}
+
+void SignatureCache::refuse_all(const InputSignature& signature) {
+  refuse(signature);
+  std::lock_guard lock(mutex_);
+  no_memory_ = true;
 }
 
 void SignatureCache::give_up(const InputSignature& signature) {
@@ -84,19 +96,21 @@ void SignatureCache::give_up(const InputSignature& signature) {
   if (auto found = touch(signature); found != entries_.end()) found->being_made = false;
 }
 
-void SignatureCache::give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) const {
+void SignatureCache::give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) {
+  const SignaturePlan* address = plan.get();
+  auto counted = std::make_shared<CountedPlan>(std::move(plan), budget_);
   try {
-    entry.charge = std::make_unique<MemoryCharge>(budget_);
-    entry.charge->set(bytes_of(*plan), "a signature plan");
-    entry.plan = std::move(plan);
+    counted->charge.set(bytes_of(*address), "a signature plan");
+    entry.plan = {std::move(counted), address};
   } catch (const Error&) {
-    entry.no_room = true;
+    no_memory_ = true;
   }
 }
 
 void SignatureCache::clear() {
   std::lock_guard lock(mutex_);
   entries_.clear();
+  no_memory_ = false;
 }
 
 std::vector<std::shared_ptr<const SignaturePlan>> SignatureCache::plans() const {

@@ -36,10 +36,12 @@ class SignatureCache {
   Found find(const InputSignature& signature);
   // As find(), for a caller who wants the plan now, whatever it costs.
   Found find_at_once(const InputSignature& signature);
-  // Without memory for it in the budget it is not kept.
+  // Without memory for it in the budget it is not kept, and no other is made until clear().
   void add(std::shared_ptr<const SignaturePlan> plan);
   // There can be no plan for it.
   void refuse(const InputSignature& signature);
+  // There is no memory for what its plan needs, so no other is made until clear().
+  void refuse_all(const InputSignature& signature);
   // There is none yet: the run that it was to be made of has failed.
   void give_up(const InputSignature& signature);
 
@@ -54,8 +56,7 @@ class SignatureCache {
   struct Entry {
     InputSignature signature;
     std::shared_ptr<const SignaturePlan> plan;
-    std::unique_ptr<MemoryCharge> charge = nullptr;  // for the plan
-    bool no_room = false;                            // no plan can be made, or the budget had no memory for it
+    bool refused = false;
     bool being_made = false;
     int32_t sights = 0;  // without a plan
   };
@@ -68,7 +69,7 @@ class SignatureCache {
   // To the front, or the end if there is none. With the mutex held.
   Entries::iterator touch(const InputSignature& signature);
   void insert(Entry entry);
-  void give(Entry& entry, std::shared_ptr<const SignaturePlan> plan) const;
+  void give(Entry& entry, std::shared_ptr<const SignaturePlan> plan);
 
   const size_t limit_;
   const When when_;
@@ -77,6 +78,7 @@ class SignatureCache {
   mutable std::mutex mutex_;
   Entries entries_;  // last used first
   int64_t credit_;
+  bool no_memory_ = false;
   std::atomic<int64_t> evictions_{0};
 };
 

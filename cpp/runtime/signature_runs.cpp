@@ -91,7 +91,8 @@ void SignatureRuns::run_recorded(InputSignature signature, State& state) {
     metrics_.plan_built();
   } catch (const std::exception& error) {
     // The run itself went well.
-    cache_.refuse(signature);
+    const auto* ours = dynamic_cast<const Error*>(&error);
+    ours && ours->code == ErrorCode::kMemoryLimit ? cache_.refuse_all(signature) : cache_.refuse(signature);
     log(LogLevel::kWarning, std::string("no plan could be made for a signature: ") + error.what());
   }
 }

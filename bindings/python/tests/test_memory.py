@@ -36,6 +36,24 @@ class Passing(torch.nn.Module):
         return x.sum()
 
 
+class Layers(torch.nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(width, width)
+        self.second = torch.nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(torch.relu(self.first(x)))
+
+
+class MadeAnew(torch.nn.Module):
+    def forward(self, x: torch.Tensor, n: int) -> torch.Tensor:
+        y = torch.relu(x)
+        for _ in range(n):
+            y = torch.relu(torch.cummax(y, 0)[0] + x)
+        return y
+
+
 class Remembers(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -83,6 +101,64 @@ def test_a_module_over_its_limit_fails_and_goes_on(planner: str, plans: str) -> 
     arena.trim()
     module.trim()
     assert module.describe()["memory_bytes"] == 0
+
+
+def runs_on_plans(module: stator.Module) -> int:
+    return int(module.metrics()["plan_cache"]["hits"])
+
+
+@pytest.mark.parametrize("of", ["module", "runtime"])
+def test_under_a_limit_signature_plans_run(of: str) -> None:
+    limit = {"memory_limit_bytes": 2**20}
+    model = Layers(64)
+    module = load(model, **(limit if of == "module" else {}))
+    runtime, arena = module.runtime(**({} if of == "module" else limit)), module.arena()
+    x = torch.rand(3, 64)
+    runtime.bind(x.numpy())
+    for _ in range(6):
+        runtime.run(arena)
+        with torch.no_grad():
+            np.testing.assert_allclose(arena.output(0).numpy(), model(x).numpy(), rtol=1e-5, atol=1e-6)
+    assert runs_on_plans(module) >= 3
+
+
+def test_plans_take_a_quarter_of_the_limit_at_most() -> None:
+    weights = 2 * 4 * 256 * 256
+    module = load(Layers(256), memory_limit_bytes=2 * weights)
+    x = np.ones((2, 256), np.float32)
+    for _ in range(6):
+        module(x)
+    assert runs_on_plans(module) == 0
+    module.trim()
+    assert module.describe()["memory_bytes"] == 0
+
+
+def test_repacked_weights_are_shared_by_plans_and_given_back() -> None:
+    module = load(Layers(256), memory_limit_bytes=2**24)
+    runtime = module.runtime()
+    repacked = []
+    for rows in (8, 16, 24):
+        x = np.ones((rows, 256), np.float32)
+        for _ in range(6):
+            runtime.call(x)
+        repacked.append(module.metrics()["weight_bytes"])
+    assert runs_on_plans(module) >= 9
+    assert repacked[0] == repacked[1] == repacked[2] > module.describe()["weights_bytes"]
+    runtime.trim()
+    module.trim()
+    assert module.describe()["memory_bytes"] == 0
+
+
+def test_what_operators_return_in_a_signature_plan_counts() -> None:
+    module = load(MadeAnew(), memory_limit_bytes=2**20)
+    runtime = module.runtime()
+    for _ in range(6):
+        runtime.call(floats(64), 2)
+    assert runs_on_plans(module) >= 3
+    small = module.runtime(memory_limit_bytes=128 * KIB)
+    for _ in range(4):
+        with pytest.raises(stator.MemoryLimitError, match="limit of the runtime"):
+            small.call(floats(64), 2)
 
 
 def test_a_runtime_has_a_limit_of_its_own() -> None:

@@ -404,7 +404,8 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  * wait actively for the next for some milliseconds; OMP_WAIT_POLICY=passive, set before the process starts, ends that too. Matrix products,
  * convolutions and recurrent layers of less than some million multiplications run in one thread, whatever is asked for.
  *
- * `memory_limit_bytes` of a module limits what all its runtimes, arenas and plans hold together: workspaces, results, signature plans, and,
+ * `memory_limit_bytes` of a module limits what all its runtimes, arenas and plans hold together: workspaces, results, signature plans and
+ * what these have repacked of the weights (a quarter of the limit at most: where that is too little, the plan for all shapes runs), and,
  * while a run is under way, the tensors that its operators return elsewhere and its state. That of a runtime limits its workspace and those
  * tensors, its state and its results while it runs. It is checked before planned memory grows and after each instruction: what a kernel
  * of LibTorch takes in passing and the first copy of one result are not counted before they exist, nor are weights, inputs or windows of

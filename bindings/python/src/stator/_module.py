@@ -38,23 +38,24 @@ def load(
     name: what metrics call the module, by default the file's name.
     The other options are those that stator.h lists at stator_options_create().
     """
-    need_torch()
-    chosen = options_of(
-        {
-            "weights": weights,
-            "signature": signature,
-            "memory_planner": memory_planner,
-            "plans": plans,
-            "strict": "on" if strict else None,
-            "name": name,
-            **options,
-        }
-    )
+    given = {"weights": weights, "signature": signature, "memory_planner": memory_planner, "plans": plans, "name": name, **options}
     if isinstance(source, (bytes, bytearray, memoryview)):
-        data = ffi.from_buffer(source)
-        return Module(made("module", lib.stator_module_release, lib.stator_module_load_bytes, data, len(data), chosen))
+        return Module(load_bytes(source, strict=strict, **given))
+    need_torch()
     make = lib.stator_module_load
-    return Module(made("module", lib.stator_module_release, make, os.fsencode(source), chosen, about_file=True))
+    return Module(made("module", lib.stator_module_release, make, os.fsencode(source), _load_options(strict, given), about_file=True))
+
+
+def load_bytes(source: bytes | bytearray | memoryview, *, strict: bool = False, **options: Option | None) -> Any:
+    """The library's module of an archive in memory, whose bytes are not needed any longer then."""
+    need_torch()
+    data = ffi.from_buffer(source)
+    make = lib.stator_module_load_bytes
+    return made("module", lib.stator_module_release, make, data, len(data), _load_options(strict, options))
+
+
+def _load_options(strict: bool, given: Mapping[str, Option | None]) -> Any:
+    return options_of({"strict": "on" if strict else None, **given})
 
 
 class Module(Handle):

@@ -1,4 +1,4 @@
-"""What is swept: TorchScript archives made from the samples of LibTorch's operator database.
+"""What is swept: TorchScript archives made from the samples of LibTorch's operator database (through torch.export: `exported.py`).
 
 A case is one operator, dtype, sample and way of writing the call: the function traced; as source text the function, the method and the
 in-place method; the form with `out=`; and the call amid others. Its tensors are the archive's inputs; everything else is fixed in the
@@ -49,14 +49,20 @@ class Case:
     tensors: list[torch.Tensor]
     elements_undefined: bool  # only dtype, shape and strides say anything
     dense_only: bool  # LibTorch's kernel reads elsewhere, unchecked, if the last dimension's stride is not 1
+    other_dtypes: bool = True  # the archive takes inputs of other dtypes
+
+    def reference(self) -> Call:
+        """What Stator is compared with."""
+        return torch.jit.load(io.BytesIO(self.archive)).eval()  # type: ignore[no-any-return]
 
 
 @dataclass
 class NotACase:
-    """TorchScript does not take it."""
+    """Nothing to compare with: `why` is a word or two, `detail` what was said."""
 
     name: str
     why: str
+    detail: str
 
 
 class _UnspeakableError(Exception):
@@ -65,18 +71,24 @@ class _UnspeakableError(Exception):
 
 def cases(info: Any, *, quick: bool = False, samples: int = 1000) -> Iterator[Case | NotACase]:
     """All cases of an operator, always the same ones; `quick`: those of one sample; `samples`: of at most so many of each dtype."""
+    for sample, name in samples_of(info, quick=quick, samples=samples):
+        yield from _of_sample(info, sample, name)
+    for index, sample in enumerate([] if quick else _error_samples(info)):
+        yield from _of_sample(info, sample, f"{info.formatted_name}/error/{index}", refused=True)
+
+
+# ----------------------------------------------------------------------------------------------------------- samples
+
+
+def samples_of(info: Any, *, quick: bool, samples: int) -> Iterator[tuple[Any, str]]:
+    """Samples of each dtype with their names."""
     supported = info.supported_dtypes("cpu")
     counts = {dtype: min(count, samples) for dtype, count in SAMPLES.items() if dtype in supported}
     if quick:
         counts = dict.fromkeys(list(counts)[:1], 1)
     for dtype, count in counts.items():
         for index, sample in enumerate(_samples(info, dtype, count)):
-            yield from _of_sample(info, sample, f"{info.formatted_name}/{str(dtype)[6:]}/{index}")
-    for index, sample in enumerate([] if quick else _error_samples(info)):
-        yield from _of_sample(info, sample, f"{info.formatted_name}/error/{index}", refused=True)
-
-
-# ----------------------------------------------------------------------------------------------------------- samples
+            yield sample, f"{info.formatted_name}/{str(dtype)[6:]}/{index}"
 
 
 def _seed(info: Any, dtype: torch.dtype) -> None:
@@ -99,7 +111,8 @@ def _error_samples(info: Any) -> list[Any]:
     return [error.sample_input for error in every[:6]]
 
 
-def _of_sample(info: Any, sample: Any, name: str, *, refused: bool = False) -> Iterator[Case | NotACase]:
+def as_call(sample: Any) -> tuple[Call, list[torch.Tensor]]:
+    """What makes the sample's arguments of tensors, and its tensors."""
     leaves, shape = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     tensors = [leaves[i].detach() for i in places]
@@ -111,6 +124,11 @@ def _of_sample(info: Any, sample: Any, name: str, *, refused: bool = False) -> I
         first, args, kwargs = pytree.tree_unflatten(filled, shape)
         return (first, *args), kwargs
 
+    return arguments, tensors
+
+
+def _of_sample(info: Any, sample: Any, name: str, *, refused: bool = False) -> Iterator[Case | NotACase]:
+    arguments, tensors = as_call(sample)
     seen: set[str] = set()
     for variant, ways in _variants(info, arguments, tensors, refused=refused):
         try:
@@ -120,9 +138,9 @@ def _of_sample(info: Any, sample: Any, name: str, *, refused: bool = False) -> I
                 continue
             seen.add(graph)
             dense_only = info.name.endswith("_flash_attention_for_cpu")
-            yield Case(f"{name}/{variant}", _archive(module), inputs, _elements_undefined(info), dense_only)
+            yield Case(f"{name}/{variant}", _archive(module), inputs, elements_undefined(info), dense_only)
         except Exception as error:  # the compiler and the tracer raise all kinds
-            yield NotACase(f"{name}/{variant}", _short(error))
+            yield NotACase(f"{name}/{variant}", "TorchScript does not take it", short(error))
 
 
 def _first_that_works(ways: list[Call]) -> Any:
@@ -132,7 +150,7 @@ def _first_that_works(ways: list[Call]) -> Any:
     return ways[-1]()
 
 
-def _elements_undefined(info: Any) -> bool:
+def elements_undefined(info: Any) -> bool:
     return bool(re.match(r"(new_)?empty|resize", info.name))
 
 
@@ -267,7 +285,7 @@ def _without_places(graph: Any) -> str:
     return re.sub(r"%[\w.]+|#.*", lambda match: match[0] if match[0][1:].isdigit() else "", copy.str(False))
 
 
-def _short(error: Exception) -> str:
+def short(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:400]}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
 from collections import Counter
@@ -47,7 +46,7 @@ class DifferentError(Exception):
 def check(case: Case, options: dict[str, str], telling: Callable[[str], None]) -> Outcome:
     """`telling` hears which of the two is about to run, so that a crash is laid at the right door."""
     telling("interpreter")
-    module = torch.jit.load(io.BytesIO(case.archive)).eval()
+    module = case.reference()
     first = _interpreted(module, case.tensors)
     if not all(is_plain(tensor) for tensor in case.tensors):
         return Outcome("refused", f"{_sort_of(case.tensors)} input")
@@ -57,7 +56,9 @@ def check(case: Case, options: dict[str, str], telling: Callable[[str], None]) -
     if first.error is None:
         other_values = [with_other_values(tensor) for tensor in case.tensors]
         runs += _reproducible(case, module, other_values) + _fitting_shapes(case, module)
-        for feed in itertools.chain([] if case.dense_only else other_strides(case.tensors), other_dtypes(case.tensors)):
+        strides = [] if case.dense_only else other_strides(case.tensors)
+        dtypes = other_dtypes(case.tensors) if case.other_dtypes else []
+        for feed in itertools.chain(strides, dtypes):
             runs += _reproducible(case, module, feed)
         runs.append((case.tensors, _interpreted(module, case.tensors)))
     telling("stator")

@@ -1,6 +1,6 @@
-"""Sweeps LibTorch's operator database: every operator in Stator and in TorchScript's interpreter, compared.
+"""Sweeps LibTorch's operator database: every operator in Stator and in TorchScript's interpreter, or as torch.export's program in Python.
 
-    sweep.py [--quick] [--samples K] [--op NAME] [--shard I/N] [--option KEY=VALUE] [--jobs J] [--json FILE]
+    sweep.py [--through export] [--quick] [--samples K] [--op NAME] [--shard I/N] [--option KEY=VALUE] [--jobs J] [--json FILE]
 
 Prints `N passed, 0 failed` and fails if anything failed. Operators run in worker processes, so that a crash costs one case.
 """
@@ -163,6 +163,7 @@ def show(summary: Json) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--through", choices=["torchscript", "export"], default="torchscript", help="what makes archives of the operators")
     parser.add_argument("--quick", action="store_true", help="one sample of each operator")
     parser.add_argument("--samples", type=int, default=1000, help="at most so many of each dtype")
     parser.add_argument("--op", help="one operator, as the database names it: nn_functional_gelu")
@@ -171,7 +172,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--json", type=Path, help="where summary and outcomes go")
     options = parser.parse_args()
-    sweep = Sweep({"quick": options.quick, "samples": options.samples, "options": dict(option.split("=", 1) for option in options.option)})
+    loading = dict(option.split("=", 1) for option in options.option)
+    sweep = Sweep({"through": options.through, "quick": options.quick, "samples": options.samples, "options": loading})
     operators: queue.SimpleQueue[int] = queue.SimpleQueue()
     first = Worker()
     for operator in chosen(first.operators, options):

@@ -1,6 +1,7 @@
 """Checks operators in a process of its own: reads requests and writes what happens, a line of JSON each.
 
-A request is {"operator": index, "skip": how many cases, "quick": bool, "samples": number, "options": of stator.load}. The replies to it are
+A request is {"operator": index, "skip": how many cases, "quick": bool, "samples": number, "through": "torchscript" or
+"export", "options": of stator.load}. The replies to it are
 {"event": "interpreter" or "stator", "case", "index"} when a case begins in either, {"event": "outcome", ...} when it ends, and
 {"event": "done"}.
 """
@@ -18,8 +19,11 @@ import torch
 
 from cases import OPERATORS, NotACase, cases
 from check import Outcome, check
+from exported import export_cases
 
 Json = dict[str, Any]
+
+CASES = {"torchscript": cases, "export": export_cases}
 
 
 def sweep(request: Json, replies: TextIO) -> None:
@@ -27,11 +31,12 @@ def sweep(request: Json, replies: TextIO) -> None:
         replies.write(json.dumps(said) + "\n")
         replies.flush()
 
-    for index, case in enumerate(cases(OPERATORS[request["operator"]], quick=request["quick"], samples=request["samples"])):
+    made = CASES[request["through"]](OPERATORS[request["operator"]], quick=request["quick"], samples=request["samples"])
+    for index, case in enumerate(made):
         if index < request["skip"]:
             continue
         if isinstance(case, NotACase):
-            tell(event="outcome", index=index, case=case.name, verdict="skipped", reason="TorchScript does not take it", detail=case.why)
+            tell(event="outcome", index=index, case=case.name, verdict="skipped", reason=case.why, detail=case.detail)
             continue
         try:
             telling = partial(tell, index=index, case=case.name)

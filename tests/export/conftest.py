@@ -110,7 +110,7 @@ def _compare() -> Callable[..., None]:
 
 @pytest.fixture(name="archive")
 def _archive() -> Callable[..., bytes]:
-    def make(model: torch.nn.Module, *args: Any, **options: Any) -> bytes:
-        return archive(exported(model, args, **options))
+    def make(model: torch.nn.Module, *args: Any, dialect: str = "training", **options: Any) -> bytes:
+        return archive(DIALECTS[dialect](exported(model, args, **options)))
 
     return make

@@ -5,6 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
+import stator
+
 BATCH = {"x": {0: Dim.DYNAMIC}}
 
 
@@ -155,3 +157,12 @@ def test_item_and_assertion(compare):
             return torch.zeros(count, 2), x * count
 
     compare(Item(), (torch.tensor(2), torch.randn(3)), (torch.tensor(4), torch.randn(3)))
+
+
+def test_operators_with_effects(compare, archive):
+    """run_decompositions() ties checks of results to tokens."""
+    model = Module(lambda x: torch.linalg.solve(x, torch.linalg.inv(x)))
+    compare(model, (torch.randn(3, 3) + 4 * torch.eye(3),), (torch.randn(3, 3) + 4 * torch.eye(3),))
+    module = stator.load(archive(model, torch.eye(3), dialect="core"))
+    with pytest.raises(stator.OperatorError, match="singular"):
+        module(torch.zeros(3, 3))

@@ -79,3 +79,12 @@ def test_a_key_value_cache(compare):
 
     steps = [(torch.randn(1, 1, 4), torch.tensor([position])) for position in range(4)]
     compare(Cache(), *steps, repeats=2)
+
+
+def test_an_input_that_is_written_and_returned_is_returned_as_it_is(compare):
+    class Writes(nn.Module):
+        def forward(self, x):
+            return x.mul_(2)
+
+    wide = torch.randn(3, 8)
+    compare(Writes(), (torch.randn(3, 4),), (wide[:, ::2],), (torch.randn(4, 3).t(),))

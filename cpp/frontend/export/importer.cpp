@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kOperators = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+constexpr std::string_view kWithEffects = "torch.ops.higher_order.with_effects";
 
 // Shape questions of export and their TorchScript namesakes, which later passes know.
 struct Renamed {
@@ -83,7 +84,9 @@ class Importer {
 
   void import(const ExportedNode& node) {
     builder_.set_source(node.source);
-    if (node.target.starts_with(kHigherOrder)) {
+    if (node.target == kWithEffects) {
+      import_with_effects(node);
+    } else if (node.target.starts_with(kHigherOrder)) {
       import_higher_order(node);
     } else if (node.target.starts_with(kOperators)) {
       import_operator(node);
@@ -107,6 +110,26 @@ class Importer {
         bind_next(output);
       }
     }
+  }
+
+  // (token, operator, arguments...) -> (token, results...) is a plain call: nodes that do more than give results keep their order here.
+  void import_with_effects(const ExportedNode& node) {
+    const c10::IValue* target = node.inputs.size() > 1 ? node.inputs[1].value.constant() : nullptr;
+    if (!target || !target->isString() || !target->toStringRef().starts_with(kOperators) || node.outputs.empty())
+      malformed("with_effects names no operator");
+    ExportedNode call;
+    call.target = target->toStringRef();
+    call.source = node.source;
+    const auto& formals = operator_of(builder_, call.target).schema.arguments();
+    for (size_t i = 2; i < node.inputs.size(); ++i) {
+      NamedArgument& argument = call.inputs.emplace_back(node.inputs[i]);
+      if (argument.name.empty() && i - 2 < formals.size()) argument.name = formals[i - 2].name();
+    }
+    for (size_t i = 1; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].constant()) call.outputs.push_back(node.outputs[i]);
+    }
+    import_operator(call);
+    bind(node.outputs[0], builder_.constant(c10::IValue()));
   }
 
   void import_function(const ExportedNode& node) {

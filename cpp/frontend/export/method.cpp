@@ -1,6 +1,7 @@
 #include "frontend/export/method.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "frontend/export/arguments.h"
 #include "frontend/export/guards.h"
@@ -40,7 +41,7 @@ class MethodImporter {
     Builder builder(*method_.graph);
     import_parameters(builder);
     load_state(builder);
-    const std::vector<Value*> outputs = import_nodes(builder, program_.graph, scope_);
+    std::vector<Value*> outputs = import_nodes(builder, program_.graph, scope_);
     builder.set_source({});
     write_back(builder, outputs);
     method_.graph->add_result(&method_.graph->root(), result(builder, outputs));
@@ -179,6 +180,10 @@ class MethodImporter {
       if (is_user(spec)) continue;
       const Reference* reference = program_.graph.inputs[i].reference();
       if (!reference) malformed("a parameter or buffer has no name");
+      if (spec.kind == InputKind::kToken) {
+        scope_[reference->name] = builder.constant(c10::IValue());
+        continue;
+      }
       auto [known, added] = loaded_.try_emplace(spec.target, nullptr);
       if (added) known->second = load(builder, spec.target);
       scope_[reference->name] = known->second;
@@ -195,11 +200,13 @@ class MethodImporter {
     return builder.place(node)->output();
   }
 
-  // What a functional program says of its writes: at its end the new values go where the old ones were.
-  void write_back(Builder& builder, const std::vector<Value*>& outputs) {
+  // What a functional program says of its writes: at its end the new values go where the old ones were. A result that is such a value is
+  // what was written.
+  void write_back(Builder& builder, std::vector<Value*>& outputs) {
+    std::unordered_map<const Value*, Value*> written;
     for (size_t i = 0; i < outputs.size(); ++i) {
       const OutputSpec& spec = program_.output_specs[i];
-      if (spec.kind == OutputSpec::Kind::kUser) continue;
+      if (spec.kind != OutputSpec::Kind::kStateMutation && spec.kind != OutputSpec::Kind::kInputMutation) continue;
       Value* place = nullptr;
       if (spec.kind == OutputSpec::Kind::kInputMutation) {
         place = named(scope_, spec.target);
@@ -208,7 +215,11 @@ class MethodImporter {
       } else {
         malformed("\"" + spec.target + "\" is written but is no parameter or buffer");
       }
-      builder.call("aten::copy_", {place, outputs[i], builder.constant(false)});
+      written[outputs[i]] = builder.call("aten::copy_", {place, outputs[i], builder.constant(false)});
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto copy = written.find(outputs[i]);
+      if (program_.output_specs[i].kind == OutputSpec::Kind::kUser && copy != written.end()) outputs[i] = copy->second;
     }
   }
 

@@ -70,14 +70,15 @@ struct ExportedGraph {
 };
 
 struct InputSpec {
-  enum class Kind : uint8_t { kUser, kConstant, kParameter, kBuffer, kTensorConstant };
+  // A token stands for the order of side effects, which is the order of the nodes anyway.
+  enum class Kind : uint8_t { kUser, kConstant, kParameter, kBuffer, kTensorConstant, kToken };
   Kind kind = Kind::kUser;
   std::string target;    // path of the parameter, buffer or constant
   c10::IValue constant;  // kConstant
 };
 
 struct OutputSpec {
-  enum class Kind : uint8_t { kUser, kStateMutation, kInputMutation };
+  enum class Kind : uint8_t { kUser, kStateMutation, kInputMutation, kToken };
   Kind kind = Kind::kUser;
   std::string target;  // path of the state, name of the graph's input
 };

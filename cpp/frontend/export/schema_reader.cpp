@@ -37,6 +37,7 @@ InputSpec read_input_spec(const Json& json) {
   if (kind == "parameter") return {Kind::kParameter, target("parameter_name"), {}};
   if (kind == "buffer") return {Kind::kBuffer, target("buffer_name"), {}};
   if (kind == "tensor_constant") return {Kind::kTensorConstant, target("tensor_constant_name"), {}};
+  if (kind == "token") return {Kind::kToken, "", {}};
   if (kind != "constant_input") refuse_kind("an input", kind);
   const Argument constant = read_argument(member(*value, "value"), 0);
   if (!constant.constant()) malformed("a constant input is no constant");
@@ -51,6 +52,7 @@ OutputSpec read_output_spec(const Json& json) {
   if (kind == "buffer_mutation") return {Kind::kStateMutation, target("buffer_name")};
   if (kind == "parameter_mutation") return {Kind::kStateMutation, target("parameter_name")};
   if (kind == "user_input_mutation") return {Kind::kInputMutation, target("user_input_name")};
+  if (kind == "token") return {Kind::kToken, ""};
   refuse_kind("an output", kind);
 }
 

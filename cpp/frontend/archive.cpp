@@ -1,5 +1,7 @@
 #include "frontend/archive.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +24,9 @@ constexpr size_t kLocalSize = 30;
 constexpr uint16_t kZip64Field = 1;
 constexpr uint32_t kInZip64 = 0xffffffff;  // the number stands in the Zip64 field
 constexpr size_t kLongestComment = 0xffff;
+constexpr uint16_t kDeflated = 8;
+// torch.jit.save deflates a model's source code, which becomes some ten times smaller.
+constexpr uint64_t kMostInflated = 16 << 20, kMostInflatedTimes = 100;
 
 [[noreturn]] void damaged(const std::string& why) {
   throw Error(ErrorCode::kBadModel, "the archive is damaged or truncated: " + why);
@@ -51,7 +56,9 @@ class Directory {
       need(offset + kMemberSize, uint64_t{name_size} + extra_size);
       ArchiveMember& member = members.emplace_back();
       member.name.assign(bytes_.data() + offset + kMemberSize, name_size);
-      member.compressed = number<uint16_t>(offset + 10) != 0;
+      const auto method = number<uint16_t>(offset + 10);
+      member.compressed = method != 0;
+      member.deflated = method == kDeflated;
       member.stored_size = number<uint32_t>(offset + 20);
       member.size = number<uint32_t>(offset + 24);
       member.header = number<uint32_t>(offset + 42);
@@ -63,12 +70,16 @@ class Directory {
 
   std::span<const char> bytes_of(const ArchiveMember& member) const {
     if (member.compressed || member.stored_size != member.size) damaged("\"" + member.name + "\" is compressed");
+    return stored_bytes_of(member);
+  }
+
+  std::span<const char> stored_bytes_of(const ArchiveMember& member) const {
     if (number<uint32_t>(member.header) != kLocalSignature)
       damaged("\"" + member.name + "\" is not where it should be");
     const uint64_t start =
         member.header + kLocalSize + number<uint16_t>(member.header + 26) + number<uint16_t>(member.header + 28);
-    need(start, member.size);
-    return bytes_.subspan(start, member.size);
+    need(start, member.stored_size);
+    return bytes_.subspan(start, member.stored_size);
   }
 
  private:
@@ -116,6 +127,32 @@ class Directory {
   std::span<const char> bytes_;
 };
 
+std::string inflated(std::span<const char> stored, const ArchiveMember& member) {
+  std::string out(member.size, '\0');
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
+  stream.avail_in = static_cast<uInt>(stored.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool fits = stored.size() == stream.avail_in && out.size() == stream.avail_out;
+  if (!fits || inflateInit2(&stream, -MAX_WBITS) != Z_OK) damaged("\"" + member.name + "\" cannot be read");
+  const int result = inflate(&stream, Z_FINISH);
+  const bool whole = result == Z_STREAM_END && stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (!whole) damaged("\"" + member.name + "\" holds something else than it says");
+  return out;
+}
+
+void check_inflated_size(std::span<const char> bytes, const std::vector<ArchiveMember>& members) {
+  const uint64_t most = kMostInflated + kMostInflatedTimes * bytes.size();
+  uint64_t total = 0;
+  for (const ArchiveMember& member : members) {
+    if (!member.compressed) continue;
+    if (member.size > most - total) damaged("its compressed members say that they hold more than they can");
+    total += member.size;
+  }
+}
+
 }  // namespace
 
 std::vector<ArchiveMember> archive_members(std::span<const char> bytes) { return Directory(bytes).members(); }
@@ -124,8 +161,16 @@ std::span<const char> member_bytes(std::span<const char> bytes, const ArchiveMem
   return Directory(bytes).bytes_of(member);
 }
 
+std::string member_content(std::span<const char> bytes, const ArchiveMember& member) {
+  const Directory directory(bytes);
+  if (member.deflated) return inflated(directory.stored_bytes_of(member), member);
+  const auto content = directory.bytes_of(member);
+  return {content.begin(), content.end()};
+}
+
 void check_archive(std::span<const char> bytes) {
   auto members = archive_members(bytes);
+  check_inflated_size(bytes, members);
   auto slash = members.empty() ? std::string::npos : members[0].name.find('/');
   if (slash == std::string::npos)
     throw Error(ErrorCode::kBadModel, "expected an archive of PyTorch, got a zip archive that holds no model");

@@ -23,6 +23,7 @@ struct ArchiveMember {
   uint64_t stored_size = 0;
   uint64_t size = 0;
   bool compressed = false;
+  bool deflated = false;  // compressed in the one way that can be read
 };
 
 // What a zip archive holds, in its directory's order. Nothing outside `bytes` is read.
@@ -32,7 +33,11 @@ std::vector<ArchiveMember> archive_members(std::span<const char> bytes);
 // The bytes of a member that is not compressed. Throws Error(kBadModel) if they do not lie in the archive, or are compressed.
 std::span<const char> member_bytes(std::span<const char> bytes, const ArchiveMember& member);
 
-// Throws Error(kBadModel) unless the archive has PyTorch's form: one folder with a member "version".
+// The same of one that may be deflated. Not more than its directory says is read.
+std::string member_content(std::span<const char> bytes, const ArchiveMember& member);
+
+// Throws Error(kBadModel) unless the archive has PyTorch's form: one folder with a member "version"; and if compressed members say that
+// they hold what no program's source does, since whoever reads them makes room first.
 void check_archive(std::span<const char> bytes);
 
 }  // namespace stator

@@ -98,7 +98,6 @@ Program load_archive(const ArchiveBytes& bytes, bool borrow) {
   }
   switch (const Kind kind = kind_of(archive_members(bytes.span()))) {
     case Kind::kTorchScript:
-      check_archive(bytes.span());
       return load_torchscript(bytes, borrow);
     case Kind::kExport:
       return load_export(bytes, borrow);

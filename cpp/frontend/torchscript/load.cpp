@@ -9,6 +9,8 @@
 #include <mutex>
 
 #include "frontend/torchscript/import.h"
+#include "frontend/torchscript/pickle_check.h"
+#include "frontend/torchscript/source_check.h"
 
 namespace stator {
 namespace {
@@ -79,6 +81,9 @@ void point_into_archive(const torch::jit::Module& module, const RecordingAdapter
 }  // namespace
 
 Program load_torchscript(const ArchiveBytes& bytes, bool borrow) {
+  check_archive(bytes.span());
+  check_pickles(bytes.span());
+  check_sources(bytes.span());
   auto adapter = std::make_shared<RecordingAdapter>(bytes);
   try {
     torch::jit::Module module = torch::jit::load(adapter, at::kCPU);

@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include "frontend/archive.h"
+#include "frontend/torchscript/pickle_check.h"
 #include "graph/error.h"
 
 namespace stator {
@@ -37,6 +38,7 @@ c10::IValue without_types(const c10::IValue& value) {
 c10::IValue unpickle(const std::vector<char>& bytes, const std::string& name) {
   try {
     check_archive(bytes);
+    check_pickles(bytes);
     return torch::jit::pickle_load(bytes);
   } catch (const Error& error) {
     throw Error(error.code, "\"" + name + "\": " + error.message);

@@ -37,7 +37,7 @@ help: ## Show this help
 tools:
 	@tools/setup/need.sh gcc g++ cmake ninja pkg-config python3 go java javac mvn flock dpkg-deb apt-get readelf
 
-$(DEPS_STAMP)/debs: tools/setup/debs.sh
+$(DEPS_STAMP)/debs: tools/setup/debs.sh tools/setup/unpack.sh
 	tools/setup/debs.sh
 
 libtorch:
@@ -114,7 +114,7 @@ test-c: programs ## Only the tests of C and C++
 
 test-python: programs python $(VENV_STAMP)/test models real-models ## Only the tests of the Python binding
 	$(ENV) $(PYTHON) -m pytest --rootdir=. --import-mode=importlib bindings/python/tests tests/conformance tests/cli tests/seeing tests/semantics tests/sweep tests/models \
-	  tests/export tests/random tests/endurance
+	  tests/export tests/fuzz tests/random tests/endurance
 
 test-go: programs go models ## Only the tests of the Go binding
 	cd $(GO_DIR) && ../../../$(ENV) go vet ./...
@@ -144,14 +144,30 @@ bench-models: $(DEPS_STAMP)/peers real-models
 bench-report: ## Put the last benchmark's table and chart into the README
 	$(PEERS_PYTHON) tests/bench/report.py $(BUILD)/bench/results.json --readme README.md --chart tests/bench/chart.svg
 
-.PHONY: sweep
+.PHONY: sweep sweep-export
 sweep: native python $(VENV_STAMP)/test ## Every operator of LibTorch's operator database beside the interpreter; minutes
 	$(ENV) $(PYTHON) tests/sweep/sweep.py --json $(BUILD)/sweep.json
+
+sweep-export: native python $(VENV_STAMP)/test ## The same through torch.export, one sample of each operator; an hour
+	$(ENV) $(PYTHON) tests/sweep/sweep.py --through export --quick --json $(BUILD)/sweep_export.json
 
 .PHONY: soak endurance
 SECONDS_OF_SOAK = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),600)
 soak: native python $(VENV_STAMP)/test ## Random models beside the interpreter for SECONDS (600); a failure says its seed
 	$(ENV) $(PYTHON) tests/random/soak.py --seconds $(SECONDS_OF_SOAK)
+
+.PHONY: fuzz fuzz-archives fuzz-readers
+fuzz: fuzz-archives fuzz-readers ## Ten thousand damaged archives; then libFuzzer with sanitizers over the readers, SECONDS (600) each
+
+fuzz-archives: native python $(VENV_STAMP)/test
+	$(ENV) $(PYTHON) -W ignore tests/fuzz/fuzz.py --build $(BUILD) --json $(BUILD)/fuzz.json
+
+$(DEPS_STAMP)/clang: tools/setup/clang.sh tools/setup/unpack.sh
+	tools/setup/clang.sh
+
+fuzz-readers: libtorch $(DEPS_STAMP)/debs $(DEPS_STAMP)/clang $(VENV_STAMP)/test
+	@tools/setup/native.sh fuzz $(BUILD)/libfuzzer $(JOBS) fuzzers
+	$(ENV) tests/fuzz/fuzzers.sh $(PYTHON) $(BUILD)/libfuzzer/bin $(BUILD)/fuzz $(SECONDS_OF_SOAK)
 
 endurance: native python $(VENV_STAMP)/test ## 100 load/run/release cycles and 200,000 runs from 8 threads: memory stays flat
 	$(ENV) $(PYTHON) tests/endurance/endurance.py

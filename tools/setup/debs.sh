@@ -23,22 +23,10 @@ while read -r probe names; do
   [ -z "$probe" ] || [ -e "$probe" ] || packages+=($names)  # several words on purpose
 done <<< "$wanted"
 
-mkdir -p "$deps/.stamps" "$deps/archives"
+mkdir -p "$deps/.stamps"
 if [ ${#packages[@]} -gt 0 ]; then
   echo "unpacking into .deps: ${packages[*]}"
-  cd "$deps/archives"
-  rm -f ./*.deb
-  # The system's lists if they serve; else lists of our own, which any user may fetch.
-  if ! apt-get download "${packages[@]}" > "$deps/apt.log" 2>&1; then
-    mkdir -p "$deps/apt/lists/partial" "$deps/apt/cache/archives/partial"
-    options=(-o Dir::State::Lists="$deps/apt/lists" -o Dir::Cache="$deps/apt/cache")
-    apt-get "${options[@]}" update > "$deps/apt.log" 2>&1 &&
-      apt-get "${options[@]}" download "${packages[@]}" >> "$deps/apt.log" 2>&1 ||
-      { cat "$deps/apt.log" >&2; echo "debs.sh: cannot download: ${packages[*]}" >&2; exit 1; }
-    rm -rf "$deps/apt"
-  fi
-  for archive in ./*.deb; do dpkg-deb -x "$archive" "$deps"; done
-  rm -rf "$deps/archives"
+  "$root/tools/setup/unpack.sh" "$deps" "${packages[@]}"
   # zlib1g-dev links to the library by absolute path; it may lie elsewhere.
   link=$deps/usr/lib/$multiarch/libz.so
   if [ -L "$link" ] && [ ! -e "$link" ]; then ln -sf "$(gcc -print-file-name=libz.so.1)" "$link"; fi

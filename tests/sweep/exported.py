@@ -93,7 +93,9 @@ def _of_dialect(
         yield NotACase(name, "torch.export does not decompose or save it", short(error))
         return
     try:
-        got = _run(case.reference(), tensors)
+        module = case.reference()
+        got = _run(module, tensors)
+        _run(module, tensors)  # some programs run once only
     except Exception as error:
         yield NotACase(name, "Python does not load or run the archive", short(error))
         return

@@ -299,7 +299,7 @@ void Aliases::visit_operator(const Node& node) {
       inner = true;
       unite(elements, everything);
     }
-    if (!outer) {
+    if (!outer || may_copy(*node.op)) {
       merge(points_to_[output->id], {locate(output, Location::Kind::kFresh)});
       LocationId location = made_by_[output->id];
       if (is_container(output)) {

@@ -44,6 +44,11 @@ constexpr std::array<std::string_view, 32> kMayReturnArgument{
     "prim::unchecked_unwrap_optional",
 };
 
+constexpr std::array<std::string_view, 10> kMayCopy{
+    "aten::contiguous", "aten::cpu",        "aten::flatten",      "aten::pin_memory",  "aten::ravel",
+    "aten::reshape",    "aten::reshape_as", "aten::resolve_conj", "aten::resolve_neg", "aten::to",
+};
+
 constexpr std::array<std::string_view, 6> kNormalisations{
     "aten::_batch_norm_impl_index", "aten::batch_norm",        "aten::cudnn_batch_norm",
     "aten::instance_norm",          "aten::miopen_batch_norm", "aten::native_batch_norm",
@@ -61,6 +66,8 @@ bool is_false(const c10::IValue* constant) { return constant && constant->isBool
 bool may_return_argument(const Operator& op) {
   return std::binary_search(kMayReturnArgument.begin(), kMayReturnArgument.end(), op.name);
 }
+
+bool may_copy(const Operator& op) { return std::binary_search(kMayCopy.begin(), kMayCopy.end(), op.name); }
 
 bool takes_memory(const Operator& op) { return op.name == "aten::set_" || op.name == "aten::set_data"; }
 

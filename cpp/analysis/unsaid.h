@@ -8,6 +8,9 @@ namespace stator {
 // The result may be an argument, an element of one, or a view of either: a dropout that drops nothing gives its input back.
 bool may_return_argument(const Operator& op);
 
+// The schema calls the result a view of argument 0, but it is a copy where no view can show the elements so: reshape and its kin.
+bool may_copy(const Operator& op);
+
 // Argument 0 comes to share the memory of argument 1: set_ and its kin.
 bool takes_memory(const Operator& op);
 

@@ -185,10 +185,16 @@ class Builder {
     return out;
   }
 
+  // Planned tensors do, to be found there by the next run; what may view others' memory does not, or it would hold that memory.
+  bool stays_in_slot(const Value* value) const {
+    const auto planned = planned_.find(value);
+    return planned != planned_.end() && !plan_->tensors[planned->second].maybe_view;
+  }
+
   void drop(const std::vector<const Value*>& values) {
     std::vector<int32_t> slots;
     for (const Value* value : values) {
-      if (!planned_.count(value)) slots.push_back(slot(value));
+      if (!stays_in_slot(value)) slots.push_back(slot(value));
     }
     if (slots.empty()) return;
     Instruction* last = plan_->code.empty() ? nullptr : &plan_->code.back();
@@ -274,7 +280,8 @@ class Builder {
   ResultHome home_of(const Value* output) const {
     const LocationId location = aliases_.made_by(output);
     if (location < 0 || aliases_.locations()[location].kind != Location::Kind::kFresh) return {};
-    ResultHome home{ResultHome::Kind::kWorkspace, aliases_.locations()[location].written};
+    ResultHome home{ResultHome::Kind::kWorkspace, aliases_.locations()[location].written,
+                    aliases_.points_to(output).size() > 1};
     if (contains(analysis_.outside, location)) {
       home.kind = ResultHome::Kind::kHeap;
     } else if (contains(analysis_.results, location)) {
@@ -297,6 +304,7 @@ class Builder {
     tensor.place = home.kind == ResultHome::Kind::kArena ? Place::kArena : Place::kWorkspace;
     tensor.lifetime = analysis_.lifetimes.of(location);
     tensor.written = home.written;
+    tensor.maybe_view = home.maybe_view;
     planned_.emplace(output, static_cast<int32_t>(plan_->tensors.size()));
     plan_->tensors.push_back(tensor);
   }
@@ -421,7 +429,8 @@ class Builder {
     }
     auto first = static_cast<int32_t>(plan_->constants.size());
     for (int32_t slot = first; slot < next_slot_; ++slot) {
-      if (tensor_of_slot[slot] < 0) plan_->transient_slots.push_back(slot);
+      const int32_t tensor = tensor_of_slot[slot];
+      if (tensor < 0 || plan_->tensors[tensor].maybe_view) plan_->transient_slots.push_back(slot);
     }
   }
 

@@ -69,18 +69,24 @@ class Learner {
       on_meta |= stack.back().isDevice() || stack.back().isTensor();
     }
     if (!on_meta) return;
+    const std::vector<c10::IValue> given = stack;
     try {
       node.op->handle->callBoxed(stack);
     } catch (const std::exception&) {
       return;  // it depends on elements, or is not for this device
     }
     for (size_t i = 0; i < node.outputs.size() && i < stack.size(); ++i) {
-      if (stack[i].isTensor() && stack[i].toTensor().is_meta()) learn(node.output(i), stack[i].toTensor());
+      if (!stack[i].isTensor() || !stack[i].toTensor().is_meta()) continue;
+      const at::Tensor& tensor = stack[i].toTensor();
+      const bool is_view = std::any_of(given.begin(), given.end(), [&](const c10::IValue& value) {
+        return value.isTensor() && tensor.is_alias_of(value.toTensor());
+      });
+      learn(node.output(i), tensor, is_view);
     }
   }
 
-  void learn(const Value* value, const at::Tensor& tensor) {
-    made_.emplace(value, static_cast<int64_t>(tensor.storage().nbytes()));
+  void learn(const Value* value, const at::Tensor& tensor, bool is_view) {
+    if (!is_view) made_.emplace(value, static_cast<int64_t>(tensor.storage().nbytes()));
     if (!changes(value)) known_.emplace(value, tensor);
   }
 

@@ -66,8 +66,9 @@ struct PlannedTensor {
   int32_t slot = 0;
   int32_t index = 0;  // among the tensors of its place
   Lifetime lifetime;
-  int32_t group = 0;     // within its place
-  bool written = false;  // some operator may change it, its shape included, after it was made
+  int32_t group = 0;        // within its place
+  bool written = false;     // some operator may change it, its shape included, after it was made
+  bool maybe_view = false;  // of other memory: then there is nothing of it here
 };
 
 // Where a result of a call may live, whatever makes it.
@@ -78,7 +79,8 @@ struct ResultHome {
     kArena,      // part of the run's result
     kHeap,       // something outside the run may keep it
   } kind = Kind::kElsewhere;
-  bool written = false;  // some operator may change it, its shape included, after it was made
+  bool written = false;     // some operator may change it, its shape included, after it was made
+  bool maybe_view = false;  // it may be an argument, or a view of one, instead
 };
 
 struct Plan {
@@ -99,7 +101,7 @@ struct Plan {
   std::vector<int32_t> buffer_of_operand;   // parallel to operands: index into tensors, -1 if not planned
   std::vector<ResultHome> home_of_operand;  // parallel to operands: of results of calls
   std::vector<int32_t> carried;             // operands: results that iterations of a loop make in turn, on the heap
-  std::vector<int32_t> transient_slots;     // cleared after every run: all but constants and planned tensors
+  std::vector<int32_t> transient_slots;     // cleared after every run: all but constants and what stays planned
   std::vector<bool> writes_input;           // per input
   bool state_may_keep_inputs = false;       // state may hold memory of an input when a run ends
   // Of the blocks of Forks: inputs are the arguments, the output is what wait gives.

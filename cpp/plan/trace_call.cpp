@@ -28,9 +28,9 @@ constexpr std::array<std::string_view, 13> kShapeQueries{
     "aten::is_complex", "aten::is_contiguous", "aten::sym_size.int"};
 
 // Where they give no view, they give a copy of the elements in the same order.
-constexpr std::array<std::string_view, 9> kCopies{"aten::reshape", "aten::contiguous", "aten::to",
-                                                  "aten::flatten", "aten::clone",      "aten::_to_copy",
-                                                  "aten::type_as", "aten::reshape_as", "aten::unflatten"};
+bool copies_elements(const Operator& op) {
+  return may_copy(op) || op.name == "aten::clone" || op.name == "aten::_to_copy" || op.name == "aten::type_as";
+}
 
 // In-place operators that may give a tensor another shape, or other memory.
 constexpr std::array<std::string_view, 8> kReshaping{"aten::resize_",  "aten::resize_as_",       "aten::set_",
@@ -143,7 +143,7 @@ bool Tracer::trace_meta() {
   const bool query = among(kShapeQueries, op.key);
   const auto& arguments = op.schema.arguments();
   if (arguments.empty()) return false;  // as many as there are, of any type
-  if (!query && !arguments[0].alias_info() && !may_return_argument(op) && !among(kCopies, op.name)) return false;
+  if (!query && !arguments[0].alias_info() && !may_return_argument(op) && !copies_elements(op)) return false;
   if (is_random(*node_)) return false;
   std::vector<c10::IValue> stack;
   for (size_t i = 0; i < node_->inputs.size(); ++i) {
@@ -204,7 +204,7 @@ bool Tracer::take_meta(const std::vector<c10::IValue>& stack, bool query,
         results_[i] = same;
       } else if (from) {
         result_is(i, seen_through(*from, made));
-      } else if (!among(kCopies, node_->op->name) || !copy(i, *tensor(0), TensorMeta::of(made))) {
+      } else if (!copies_elements(*node_->op) || !copy(i, *tensor(0), TensorMeta::of(made))) {
         return false;
       }
     } else if (stack[i].isTensorList()) {
@@ -404,7 +404,9 @@ bool Tracer::may_run_dynamic() const {
 bool Tracer::keeps_inputs() const {
   if (instruction_->kind != InstructionKind::kCall || !is_pure(*node_)) return true;
   for (size_t i = 0; i < node_->outputs.size(); ++i) {
-    if (may_alias(node_->output(i)->type) && home_of(i).kind == ResultHome::Kind::kElsewhere) return true;
+    const ResultHome home = home_of(i);
+    if (may_alias(node_->output(i)->type) && (home.kind == ResultHome::Kind::kElsewhere || home.maybe_view))
+      return true;
     if (may_alias(node_->output(i)->type) && !node_->output(i)->is_tensor()) return true;
   }
   return false;
@@ -455,9 +457,9 @@ void Tracer::add_result(SignatureStep& step, size_t output) {
   if (!seen) {
     env_[slot] = std::make_shared<const TraceValue>(TraceValue{.home = home});
   } else {
-    const ResultHome where = home_of(output);
-    const bool call = instruction_->kind == InstructionKind::kCall;
-    const bool placed = call && where.kind == ResultHome::Kind::kWorkspace && dynamic_.planner != PlannerKind::kNone &&
+    const bool made_here = instruction_->kind == InstructionKind::kCall && !home_of(output).maybe_view;
+    const ResultHome::Kind home_kind = made_here ? home_of(output).kind : ResultHome::Kind::kElsewhere;
+    const bool placed = home_kind == ResultHome::Kind::kWorkspace && dynamic_.planner != PlannerKind::kNone &&
                         dynamic_.nodes[instruction_->node].implementation.kind == ImplKind::kOut;
     if (placed) made.place = add_buffer({.kind = Buffer::Kind::kWorkspace, .bytes = seen->bytes()});
     made.meta = *seen;
@@ -465,8 +467,8 @@ void Tracer::add_result(SignatureStep& step, size_t output) {
                               .bytes = seen->bytes(),
                               .index = made.holder,
                               .place = made.place,
-                              .home = call ? where.kind : ResultHome::Kind::kElsewhere,
-                              .exclusive = call && where.kind != ResultHome::Kind::kElsewhere});
+                              .home = home_kind,
+                              .exclusive = home_kind != ResultHome::Kind::kElsewhere});
     env_[slot] = tensor_value({made.buffer, 0, *seen}, home);
   }
   physical_[slot] = env_[slot];

@@ -85,6 +85,18 @@ TEST(Aliases, views_share_and_writes_through_them_are_seen) {
   EXPECT_FALSE(a.written("x"));
 }
 
+TEST(Aliases, what_may_be_a_copy_shares_and_is_made_all_the_same) {
+  Analysed a(R"(graph(%x : Tensor, %shape : int[]):
+    %v : Tensor = aten::view(%x, %shape)
+    %r : Tensor = aten::reshape(%x, %shape)
+    %w : Tensor = aten::zero_(%r)
+    return (%v))");
+  EXPECT_TRUE(a.share("x", "r"));
+  EXPECT_TRUE(a.written("x"));
+  EXPECT_GE(a.aliases().made_by(a.value("r")), 0);
+  EXPECT_LT(a.aliases().made_by(a.value("v")), 0);
+}
+
 TEST(Aliases, parts_of_a_split_share_with_the_whole) {
   Analysed a(R"(graph(%x : Tensor):
     %2 : int = prim::Constant[value=2]()

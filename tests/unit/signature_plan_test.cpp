@@ -255,6 +255,57 @@ TEST(SignaturePlan, a_bound_result_that_an_operator_reshapes_is_read_as_it_is) {
   for (int64_t n : {6, 1, 6}) EXPECT_GE(both.run_often({at::randn({6}), n}), 1);
 }
 
+// What is written afterwards is the copy, or x itself where the reshape is a view.
+TEST(SignaturePlan, a_reshape_is_a_view_or_a_copy_as_strides_have_it) {
+  Both both(R"(graph(%x : Tensor, %n : int):
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %minus : int = prim::Constant[value=-1]()
+    %shape : int[] = prim::ListConstruct(%minus)
+    %y : Tensor = aten::mul.Tensor(%x, %x)
+    %t : Tensor = aten::transpose.int(%y, %zero, %n)
+    %r : Tensor = aten::reshape(%t, %shape)
+    %w : Tensor = aten::relu_(%r)
+    %s : Tensor = aten::sin_(%r)
+    %e : Tensor = aten::add.Tensor(%y, %one, %one)
+    %f : Tensor = aten::reshape(%t, %shape)
+    %out : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%r, %e, %f)
+    return (%out))");
+  for (int64_t n : {0, 1, 2, 1, 0}) EXPECT_GE(both.run_often({at::randn({2, 3, 4}), n}), 2);
+}
+
+TEST(SignaturePlan, a_reshape_that_copies_allocates_nothing) {
+  Both both(R"(graph(%x : Tensor):
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %minus : int = prim::Constant[value=-1]()
+    %shape : int[] = prim::ListConstruct(%minus)
+    %y : Tensor = aten::mul.Tensor(%x, %x)
+    %t : Tensor = aten::transpose.int(%y, %zero, %one)
+    %r : Tensor = aten::reshape(%t, %shape)
+    return (%r))");
+  EXPECT_EQ(both.run_often({at::randn({3, 4})}), 1);
+  ASSERT_EQ(both.plans().size(), 1u);
+  EXPECT_TRUE(both.plans()[0]->only_kernels);
+}
+
+// The memory of x must not be taken for something else while the view of it is read.
+TEST(SignaturePlan, what_may_be_a_view_of_an_argument_keeps_its_memory) {
+  Both both(R"(graph(%x : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %none : NoneType = prim::Constant[value=None]()
+    %turn : str = prim::Constant[value="ij->ji"]()
+    %y : Tensor = aten::mul.Tensor(%x, %x)
+    %l : Tensor[] = prim::ListConstruct(%y)
+    %v : Tensor = aten::einsum(%turn, %l, %none)
+    %a : Tensor = aten::sigmoid(%x)
+    %b : Tensor = aten::softmax.int(%a, %one, %none)
+    %c : Tensor = aten::softmax.int(%b, %one, %none)
+    %d : Tensor = aten::matmul(%c, %v)
+    return (%d))");
+  EXPECT_GE(both.run_often({at::randn({8, 8})}), 3);
+}
+
 TEST(SignaturePlan, bound_results_are_returned_in_containers_twice_and_as_views) {
   Both both(R"(graph(%x : Tensor):
     %one : int = prim::Constant[value=1]()

@@ -166,3 +166,9 @@ def test_operators_with_effects(compare, archive):
     module = stator.load(archive(model, torch.eye(3), dialect="core"))
     with pytest.raises(stator.OperatorError, match="singular"):
         module(torch.zeros(3, 3))
+
+
+def test_sizes_stand_for_tensors(compare):
+    """A decomposed reflection subtracts indices from a size."""
+    model = Module(lambda x: nn.functional.pad(x, (2, 2), mode="reflect"))
+    compare(model, (torch.randn(3, 6),), (torch.randn(3, 9),), dynamic_shapes=({1: Dim.DYNAMIC},))

@@ -12,6 +12,7 @@ import random
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def reset_peak() -> int:
     return kibibytes("VmRSS")
 
 
-def attempt(data: bytes, args: Any) -> dict[str, Any]:
+def attempt(data: bytes, args: Any, loaded: Callable[[], None]) -> dict[str, Any]:
+    """`loaded` is called between loading and running."""
     said: dict[str, Any] = {"bytes": len(data), "run": None}
     begun, resident = time.monotonic(), reset_peak()
     try:
@@ -65,6 +67,7 @@ def attempt(data: bytes, args: Any) -> dict[str, Any]:
     said["load_seconds"], said["load_kib"] = time.monotonic() - begun, kibibytes("VmHWM") - resident
     if said["load"] != "ok":
         return said
+    loaded()
     with module:
         for _ in range(3):  # the second run of a signature makes its plan
             try:
@@ -85,16 +88,19 @@ def main() -> None:
         stator.load(corpus / name)(*value_of(described))
     limit = (kibibytes("VmSize") << 10) + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    replies.write("ready\n")
-    replies.flush()
+
+    def tell(said: dict[str, Any]) -> None:
+        replies.write(json.dumps(said) + "\n")
+        replies.flush()
+
+    tell({"ready": True})
     for line in sys.stdin:
         name, how, data = specimen(corpus, seed, int(line))
         try:
-            said = attempt(data, value_of(index[name]))
+            said = attempt(data, value_of(index[name]), lambda: tell({"loaded": True}))
         except Exception as error:  # no status of Stator's
             said = {"load": "raised", "run": None, "message": f"{type(error).__name__}: {error}"}
-        replies.write(json.dumps({"archive": name, "damage": how, **said}) + "\n")
-        replies.flush()
+        tell({"archive": name, "damage": how, **said})
 
 
 if __name__ == "__main__":

@@ -21,11 +21,13 @@ import corpus
 from child import specimen
 
 HERE = Path(__file__).resolve().parent
-PATIENCE = 60  # seconds that one may take on a busy machine
+PATIENCE = 30  # seconds that one may take on a busy machine
 LOAD_SECONDS = 10
 LOAD_KIB = 96 << 10  # what a load may take beside what is in proportion to the file
 LOAD_TIMES_FILE = 64  # JSON's values are many times as large as their text
-FAILED = ("raised", "InternalError")
+FAILED = ("crash", "hang", "raised", "InternalError")
+LOOPING = "endless"  # a run, which is the model's own business if it has a loop
+WITH_LOOPS = ("control", "scripted.")
 
 Json = dict[str, Any]
 
@@ -34,26 +36,33 @@ class Child:
     def __init__(self, folder: Path, seed: int) -> None:
         self.errors = (folder / "child.log").open("w+b")
         command = [sys.executable, str(HERE / "child.py"), str(folder / "corpus"), str(seed)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        self.process = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         stdout: Any = self.process.stdout
-        if stdout.readline() != b"ready\n":
+        if not stdout.readline():
             self.close()
             raise SystemExit(f"the sound archives do not run: {self.last_words()}")
 
     def attempt(self, number: int) -> Json:
-        """What happened to it; "crash" or "hang" if the process did not survive."""
+        """What happened to it; the process does not survive a crash, a hang or an endless run."""
         stdin: Any = self.process.stdin
         stdout: Any = self.process.stdout
         stdin.write(f"{number}\n".encode())
-        stdin.flush()
-        hung = not select.select([stdout], [], [], PATIENCE)[0]
-        line = b"" if hung else stdout.readline()
-        if line:
-            return json.loads(line)  # type: ignore[no-any-return]
-        if hung:
-            self.process.kill()
-        self.process.wait()
-        return {"load": "hang" if hung else "crash", "run": None, "message": f"ended with {self.process.returncode}: {self.last_words()}"}
+        loaded = False
+        while select.select([stdout], [], [], PATIENCE)[0]:
+            line = stdout.readline()
+            if not line:
+                self.process.wait()
+                return self.lost("crash", loaded)
+            said: Json = json.loads(line)
+            if "load" in said:
+                return said
+            loaded = True
+        self.close()
+        return self.lost(LOOPING if loaded else "hang", loaded)
+
+    def lost(self, state: str, loaded: bool) -> Json:
+        states = {"load": "ok", "run": state} if loaded else {"load": state, "run": None}
+        return {**states, "message": f"ended with {self.process.returncode}: {self.last_words()}"}
 
     def last_words(self) -> str:
         self.errors.seek(0)
@@ -64,11 +73,13 @@ class Child:
         self.process.wait()
 
 
-def why_failed(said: Json) -> str:
-    """ "" if it is as it should be."""
+def why_failed(said: Json, archive: str) -> str:
+    """Nothing if it is as it should be."""
     for state in (said["load"], said["run"]):
-        if state in ("crash", "hang", *FAILED):
+        if state in FAILED or (state == LOOPING and not archive.startswith(WITH_LOOPS)):
             return f"{state}: {said.get('message', '')}"
+    if said["run"] == LOOPING:
+        return ""
     if said["load_seconds"] > LOAD_SECONDS:
         return f"the load took {said['load_seconds']:.1f} s"
     if said["load_kib"] > LOAD_KIB + LOAD_TIMES_FILE * said["bytes"] // 1024:
@@ -84,7 +95,7 @@ def fuzz(numbers: range, seed: int, folder: Path) -> Json:
     begun = time.monotonic()
     for number in numbers:
         said = child.attempt(number)
-        why = why_failed(said)
+        why = why_failed(said, said.get("archive") or specimen(folder / "corpus", seed, number)[0])
         states[f"{said['load']}, {said['run']}" if said["run"] else said["load"]] += 1
         for key in ("load_kib", "load_seconds", "run_seconds"):
             most[key] = max(most[key], said.get(key, 0))
@@ -94,7 +105,7 @@ def fuzz(numbers: range, seed: int, folder: Path) -> Json:
             kept.write_bytes(data)
             failures.append({"seed": seed, "number": number, "archive": name, "damage": how, "why": why, "file": str(kept)})
             print(f"FAILED --seed {seed} --only {number}: {name}, {how}: {why[:800]} ({kept})", file=sys.stderr, flush=True)
-        if said["load"] in ("crash", "hang"):
+        if child.process.returncode is not None:
             child = Child(folder, seed)
     child.close()
     return {

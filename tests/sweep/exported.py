@@ -95,7 +95,7 @@ def _of_dialect(
     try:
         module = case.reference()
         got = _run(module, tensors)
-        _run(module, tensors)  # some programs run once only
+        _run(module, tensors, torch.inference_mode)  # some run once only, or only without it
     except Exception as error:
         yield NotACase(name, "Python does not load or run the archive", short(error))
         return
@@ -111,9 +111,9 @@ def _exported(module: _Module, tensors: list[torch.Tensor], *, dynamic: bool) ->
         return torch.export.export(module, tuple(map(copied, tensors)), dynamic_shapes=shapes)
 
 
-def _run(call: Call, tensors: list[torch.Tensor]) -> Any:
+def _run(call: Call, tensors: list[torch.Tensor], mode: Callable[[], Any] = torch.no_grad) -> Any:
     torch.default_generator.manual_seed(7)
-    with torch.no_grad():
+    with mode():
         return call(*map(copied, tensors))
 
 

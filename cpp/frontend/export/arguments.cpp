@@ -127,7 +127,11 @@ Value* fitted(Builder& builder, Value* value, const c10::Argument* formal) {
   if (type->kind() == Kind::IntType && have == Kind::BoolType) return builder.call("aten::Int.bool", {value});
   if (type->kind() == Kind::TensorType && have != Kind::TensorType && have != Kind::NoneType) {
     Value* none = builder.constant(c10::IValue(), c10::NoneType::get());
-    return builder.call("aten::scalar_tensor", {value, none, none, none, none});
+    // A float is of the default dtype, as it makes ints that it meets.
+    Value* dtype = have == Kind::IntType    ? builder.constant(static_cast<int64_t>(at::kLong))
+                   : have == Kind::BoolType ? builder.constant(static_cast<int64_t>(at::kBool))
+                                            : none;
+    return builder.call("aten::scalar_tensor", {value, dtype, none, none, none});
   }
   if (type->kind() == Kind::ListType && value->type->kind() == Kind::IntType) {
     std::vector<Value*> copies(static_cast<size_t>(formal->N().value_or(1)), value);

@@ -114,7 +114,7 @@ test-c: programs ## Only the tests of C and C++
 
 test-python: programs python $(VENV_STAMP)/test models real-models ## Only the tests of the Python binding
 	$(ENV) $(PYTHON) -m pytest --rootdir=. --import-mode=importlib bindings/python/tests tests/conformance tests/cli tests/seeing tests/semantics tests/sweep tests/models \
-	  tests/export tests/fuzz tests/random tests/endurance
+	  tests/export tests/fuzz tests/planned tests/random tests/endurance
 
 test-go: programs go models ## Only the tests of the Go binding
 	cd $(GO_DIR) && ../../../$(ENV) go vet ./...

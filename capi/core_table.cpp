@@ -40,6 +40,7 @@ const void *const table[] = {
     address(stator_module_describe),
     address(stator_module_trim),
     address(stator_module_warm_up),
+    address(stator_module_save),
     address(stator_module_metrics),
     address(stator_method_name),
     address(stator_method_input_count),

@@ -239,6 +239,14 @@ std::string describe_module(const StaticModule& module) {
            {"memory_limit_bytes", module.budget()->limit() ? Json(module.budget()->limit()) : Json()},
            {"state", state},
            {"methods", methods}};
+  if (const auto& planned = module.planned_file()) {
+    out["planned"] = {{"stator", planned->maker.stator},
+                      {"torch", planned->maker.torch},
+                      {"cpu_capability", planned->maker.cpu},
+                      {"restored", planned->restored},
+                      {"made_anew", planned->made_anew},
+                      {"outdated", planned->outdated.empty() ? Json() : Json(planned->outdated)}};
+  }
   return out.dump(2);
 }
 

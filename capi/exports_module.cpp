@@ -1,12 +1,17 @@
 // Modules and methods.
+#include <ATen/Version.h>
+
 #include "describe.h"
+#include "front/services.h"
 #include "frontend/load.h"
+#include "frontend/planned/save.h"
 #include "graph/log.h"
 #include "graph/printer.h"
 #include "guard.h"
 #include "handles.h"
 #include "options.h"
 #include "runtime/processors.h"
+#include "runtime/saved_plans.h"
 #include "runtime/strict.h"
 #include "runtime/warm_up.h"
 
@@ -23,6 +28,13 @@ std::string file_name(const char* path) {
   return name;
 }
 
+Maker this_maker() {
+  const stator_front_services& front = *stator_core_services();
+  std::string torch;
+  for (int32_t part : front.torch_version) torch += (torch.empty() ? "" : ".") + std::to_string(part);
+  return {front.version, torch, at::get_cpu_capability()};
+}
+
 template <class Load>
 stator_status* load_module(const stator_options* options, const char* path, stator_module** out, Load&& load) {
   return guarded([&] {
@@ -32,6 +44,7 @@ stator_status* load_module(const stator_options* options, const char* path, stat
     if (settings.name.empty()) settings.name = file_name(path);
     auto handle = std::make_unique<stator_module>();
     handle->module = std::make_shared<StaticModule>(load(settings), settings);
+    restore_plans(handle->module, this_maker());
     if (settings.strict) {
       for (int threads : {1, available_processors()}) make_strict(handle->module, threads);
     }
@@ -76,7 +89,7 @@ stator_status* stator_module_load_bytes(const void* data, int64_t size, const st
   return load_module(options, nullptr, out, [&](const ModuleOptions& settings) {
     require_handle(data, "data");
     require(size >= 0, "size", "is negative");
-    if (settings.map_weights)
+    if (settings.map_weights.value_or(false))
       throw Error(ErrorCode::kInvalidArgument,
                   "option \"weights\" = \"map\" needs a file; stator_module_load_shared() borrows memory");
     // Nothing of the bytes is kept once they are loaded.
@@ -137,6 +150,19 @@ stator_status* stator_module_warm_up(stator_module* module, const stator_method*
     RuntimeOptions settings = runtime_options(options);
     if (settings.intra_op_threads == 0) settings.intra_op_threads = 1;  // as in a pool
     warm_up(module->module, as_method(method), signature, settings);
+  });
+}
+
+stator_status* stator_module_save(const stator_module* module, const char* path, const stator_options* options) {
+  return guarded([&] {
+    require_handle(module, "module");
+    require_handle(path, "path");
+    no_options(options, "stator_module_save");
+    const StaticModule& from = *module->module;
+    ProgramView program{
+        .format = from.format(), .training = from.training(), .methods = {}, .slots = from.state_slots()};
+    for (const auto& method : from.methods()) program.methods.push_back(&method->method());
+    save_planned(path, program, saved_plans(from, this_maker()));
   });
 }
 

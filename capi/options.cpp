@@ -152,7 +152,7 @@ void check_setting(const std::string& key, const stator_options::Setting& value)
 ModuleOptions module_options(const stator_options* options) {
   check_keys(options, kLoad, "stator_module_load");
   ModuleOptions out;
-  out.map_weights = choose(options, "weights", "copy", "map");
+  if (setting<std::string>(options, "weights")) out.map_weights = choose(options, "weights", "copy", "map");
   out.planner = planner(options);
   out.memory_limit = memory_limit(options);
   read_plans(options, out);

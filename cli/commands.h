@@ -17,6 +17,14 @@ struct PlanOptions {
 };
 void plan(const Common& common, const PlanOptions& options);
 
+struct ConvertOptions {
+  std::string output;  // file
+  InputOptions inputs;
+  std::vector<std::string> signatures;
+  std::vector<int> threads = {1};
+};
+void convert(const Common& common, const ConvertOptions& options);
+
 struct RunOptions {
   InputOptions inputs;
   std::string outputs;  // file; "" writes none

@@ -62,6 +62,15 @@ void print_method(const Json& method) {
   if (method.at("output_count") == -1) std::cout << "  the number of output tensors depends on the run\n";
 }
 
+void print_planned(const Json& planned) {
+  std::cout << "planned by Stator " << planned.at("stator").get<std::string>() << " on LibTorch "
+            << planned.at("torch").get<std::string>() << " for " << planned.at("cpu_capability").get<std::string>()
+            << ": " << plural(planned.at("restored").get<int64_t>(), "plan") << " ready";
+  if (!planned.at("outdated").is_null())
+    std::cout << ", " << planned.at("made_anew") << " made anew: " << planned.at("outdated").get<std::string>();
+  std::cout << '\n';
+}
+
 }  // namespace
 
 void inspect(const Common& common) {
@@ -76,6 +85,7 @@ void inspect(const Common& common) {
                                         : format)
             << ", " << format_bytes(description.at("weights_bytes")) << " of weights, "
             << plural(std::ssize(description.at("methods")), "method") << '\n';
+  if (description.contains("planned")) print_planned(description.at("planned"));
   if (description.at("training")) std::cout << "file was saved in training mode: runs in eval mode\n";
   for (const Json& method : description.at("methods")) print_method(method);
 

@@ -33,7 +33,9 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* description) 
 CLI::App* add_model_command(CLI::App& app, const char* name, const char* description, Common& common,
                             bool takes_method) {
   CLI::App* command = add_command(app, name, description);
-  command->add_option("model", common.model, "The model: a TorchScript archive (.pt)")->required()->type_name("FILE");
+  command->add_option("model", common.model, "The model: TorchScript (.pt), torch.export (.pt2) or planned (.stator)")
+      ->required()
+      ->type_name("FILE");
   if (takes_method)
     command->add_option("--method", common.method, "Which method, by default forward")->type_name("NAME");
   command->add_option("--torch", common.torch, "The folder of LibTorch")->type_name("DIR");
@@ -97,6 +99,7 @@ int parse_and_run(int argc, char** argv) {
   app.add_option("--torch", common.torch, "The folder of LibTorch")->type_name("DIR");
 
   cli::PlanOptions plan;
+  cli::ConvertOptions convert;
   cli::RunOptions run;
   cli::BenchOptions bench;
   cli::ProfileOptions profile;
@@ -115,6 +118,29 @@ int parse_and_run(int argc, char** argv) {
   command->add_option("--svg", plan.svg, "Write a picture of the memory plan: time to the right, offset upwards")
       ->type_name("FILE");
   command->callback([&] { cli::plan(common, plan); });
+
+  command = add_model_command(
+      app, "convert", "Write a planned file (.stator): it loads faster, and processes share its pages", common, true);
+  command->footer(std::string("Plans are made for each --signature, and for what --inputs or --shape give.\n") +
+                  kInputsHelp);
+  command->add_option("output", convert.output, "The file to write")->required()->type_name("FILE");
+  command
+      ->add_option("--signature", convert.signatures,
+                   "Plan for inputs of these shapes; may be repeated: \"x: float32[8,128], steps = 3\"")
+      ->type_name("SPEC")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  add_inputs(command, convert.inputs);
+  command
+      ->add_option("--threads", convert.threads,
+                   "Plan for runs with so many threads inside, by default 1; may be repeated")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096))
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command->callback([&] { cli::convert(common, convert); });
 
   command = add_model_command(app, "run", "Run a method once", common, true);
   command->footer(kInputsHelp);
@@ -181,7 +207,8 @@ int parse_and_run(int argc, char** argv) {
     if (version) {
       cli::version(common.torch, common.json);
     } else if (app.get_subcommands().empty()) {
-      throw cli::UsageError("expected a command: inspect, plan, run, bench, profile or completion; see stator --help");
+      throw cli::UsageError(
+          "expected a command: inspect, plan, convert, run, bench, profile or completion; see stator --help");
     }
   } catch (const CLI::Success& help) {
     return app.exit(help);

@@ -4,21 +4,10 @@
 
 #include "commands.h"
 #include "print.h"
-#include "progress.h"
+#include "run_twice.h"
 
 namespace cli {
 namespace {
-
-// So that the plan tells the bytes that this input needs, and there is a plan for its signature, which is made when it is seen again.
-void run_twice(stator_module* module, const stator_method* method, const InputOptions& options) {
-  const Progress progress("running twice");
-  const std::vector<Input> inputs = inputs_of(module, method);
-  const CallArguments call = call_arguments(inputs, read_arguments(inputs, options));
-  const Runtime runtime = make<Runtime>(stator_runtime_create, module, nullptr);
-  const Arena arena = make<Arena>(stator_arena_create, module, nullptr);
-  for (int run = 0; run < 2; ++run)
-    make<ValuePtr>(stator_runtime_call, runtime.get(), method, call.args.get(), call.kwargs.get(), arena.get());
-}
 
 // What runs on these inputs do, if there is a plan for them: which nodes are joined into one step, and what memory it takes.
 void print_signature(const Json& signature, const Json& nodes) {
@@ -66,7 +55,8 @@ void plan(const Common& common, const PlanOptions& options) {
   const bool ran = !inputs.file.empty() || !inputs.shapes.empty();
   if (!options.svg.empty() && !ran)
     throw UsageError("--svg draws the bytes that a run needs: give --inputs FILE or --shape");
-  if (ran) run_twice(module.get(), method, inputs);
+  // So that the plan tells the bytes that this input needs, and there is one for its signature.
+  if (ran) run_twice(module.get(), method, inputs, nullptr);
   if (!options.svg.empty()) write_text(options.svg, text_of(stator_method_plan_svg, method));
   const Json plan = parse_json(text_of(stator_method_plan, method), "stator_method_plan");
   if (common.json) return print_json(plan);

@@ -103,6 +103,10 @@ stator_status *stator_module_warm_up(stator_module *module, const stator_method 
   return forward<kModuleWarmUp>(stator_module_warm_up, module, method, signature, options);
 }
 
+stator_status *stator_module_save(const stator_module *module, const char *path, const stator_options *options) {
+  return forward<kModuleSave>(stator_module_save, module, path, options);
+}
+
 stator_status *stator_module_metrics(const stator_module *module, stator_bytes **out) {
   return forward<kModuleMetrics>(stator_module_metrics, module, out);
 }

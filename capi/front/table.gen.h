@@ -4,7 +4,7 @@
 #ifndef STATOR_FRONT_TABLE_GEN_H
 #define STATOR_FRONT_TABLE_GEN_H
 
-#define STATOR_TABLE_ID 0x9565e0c8e5f69595u
+#define STATOR_TABLE_ID 0x7a2564ab14e6dac4u
 
 enum stator_core_index {
   kCoreLiveHandles,
@@ -33,6 +33,7 @@ enum stator_core_index {
   kModuleDescribe,
   kModuleTrim,
   kModuleWarmUp,
+  kModuleSave,
   kModuleMetrics,
   kMethodName,
   kMethodInputCount,

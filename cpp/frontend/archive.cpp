@@ -59,6 +59,7 @@ class Directory {
       const auto method = number<uint16_t>(offset + 10);
       member.compressed = method != 0;
       member.deflated = method == kDeflated;
+      member.checksum = number<uint32_t>(offset + 16);
       member.stored_size = number<uint32_t>(offset + 20);
       member.size = number<uint32_t>(offset + 24);
       member.header = number<uint32_t>(offset + 42);
@@ -166,6 +167,13 @@ std::string member_content(std::span<const char> bytes, const ArchiveMember& mem
   if (member.deflated) return inflated(directory.stored_bytes_of(member), member);
   const auto content = directory.bytes_of(member);
   return {content.begin(), content.end()};
+}
+
+std::span<const char> checked_member_bytes(std::span<const char> bytes, const ArchiveMember& member) {
+  const auto found = member_bytes(bytes, member);
+  const auto checksum = ::crc32_z(0, reinterpret_cast<const Bytef*>(found.data()), found.size());
+  if (checksum != member.checksum) damaged("the checksum of \"" + member.name + "\" is wrong");
+  return found;
 }
 
 void check_archive(std::span<const char> bytes) {

@@ -22,6 +22,7 @@ struct ArchiveMember {
   uint64_t header = 0;  // where its local header is
   uint64_t stored_size = 0;
   uint64_t size = 0;
+  uint32_t checksum = 0;
   bool compressed = false;
   bool deflated = false;  // compressed in the one way that can be read
 };
@@ -32,6 +33,9 @@ std::vector<ArchiveMember> archive_members(std::span<const char> bytes);
 
 // The bytes of a member that is not compressed. Throws Error(kBadModel) if they do not lie in the archive, or are compressed.
 std::span<const char> member_bytes(std::span<const char> bytes, const ArchiveMember& member);
+
+// As member_bytes(), and they have the checksum that the archive gives them.
+std::span<const char> checked_member_bytes(std::span<const char> bytes, const ArchiveMember& member);
 
 // The same of one that may be deflated. Not more than its directory says is read.
 std::string member_content(std::span<const char> bytes, const ArchiveMember& member);

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "frontend/export/load.h"
+#include "frontend/planned/load.h"
+#include "frontend/planned/records.h"
 #include "frontend/torchscript/load.h"
 
 namespace stator {
@@ -17,7 +19,7 @@ namespace {
 constexpr const char* kExpected = "expected an archive of torch.jit.save or torch.export.save, got ";
 constexpr const char* kSaveEither = "save the model with torch.export.save or torch.jit.save";
 
-enum class Kind : uint8_t { kTorchScript, kExport, kInductor, kExecuTorch, kValues, kUnknown };
+enum class Kind : uint8_t { kTorchScript, kExport, kPlanned, kInductor, kExecuTorch, kValues, kUnknown };
 
 // Reads a file by private pages: what is never touched is never read.
 ArchiveBytes map_file(const std::string& path) {
@@ -54,6 +56,7 @@ Kind kind_of(const std::vector<ArchiveMember>& members) {
   bool program = false, values = false;
   for (const ArchiveMember& member : members) {
     const std::string_view name = std::string_view(member.name).substr(member.name.starts_with(root) ? root.size() : 0);
+    if (name == planned::kManifest) return Kind::kPlanned;
     if (name == "constants.pkl") return Kind::kTorchScript;
     if (name.starts_with("data/aotinductor/")) return Kind::kInductor;
     if (name.starts_with("data/executorch/")) return Kind::kExecuTorch;
@@ -90,7 +93,7 @@ std::string printable(std::string message) {
   return message;
 }
 
-Program load_archive(const ArchiveBytes& bytes, bool borrow) {
+Program load_archive(const ArchiveBytes& bytes, std::optional<bool> borrow) {
   constexpr size_t kSmallestZip = 22;
   if (is_executorch(bytes.span())) refuse(Kind::kExecuTorch);
   if (bytes.size < kSmallestZip || std::memcmp(bytes.data.get(), "PK", 2) != 0) {
@@ -98,17 +101,17 @@ Program load_archive(const ArchiveBytes& bytes, bool borrow) {
   }
   switch (const Kind kind = kind_of(archive_members(bytes.span()))) {
     case Kind::kTorchScript:
-      return load_torchscript(bytes, borrow);
+      return load_torchscript(bytes, borrow.value_or(false));
     case Kind::kExport:
-      return load_export(bytes, borrow);
+      return load_export(bytes, borrow.value_or(false));
+    case Kind::kPlanned:
+      return load_planned(bytes, borrow.value_or(true));
     default:
       refuse(kind);
   }
 }
 
-}  // namespace
-
-Program load_model_bytes(const ArchiveBytes& bytes, bool borrow) {
+Program load_printable(const ArchiveBytes& bytes, std::optional<bool> borrow) {
   try {
     return load_archive(bytes, borrow);
   } catch (Error& error) {
@@ -117,10 +120,14 @@ Program load_model_bytes(const ArchiveBytes& bytes, bool borrow) {
   }
 }
 
-Program load_model_file(const std::string& path, bool map) {
+}  // namespace
+
+Program load_model_bytes(const ArchiveBytes& bytes, bool borrow) { return load_printable(bytes, borrow); }
+
+Program load_model_file(const std::string& path, std::optional<bool> map) {
   ArchiveBytes bytes = map_file(path);
   try {
-    return load_model_bytes(bytes, map);
+    return load_printable(bytes, map);
   } catch (Error& error) {
     error.message = "\"" + path + "\": " + error.message;
     throw;

@@ -9,6 +9,7 @@
 #include "graph/error.h"
 #include "graph/graph.h"
 #include "graph/input_contract.h"
+#include "graph/saved_plans.h"
 
 namespace stator {
 
@@ -40,6 +41,7 @@ struct Program {
   std::vector<Method> methods;
   std::vector<StateSlot> slots;
   std::shared_ptr<const void> keep_alive;  // compiled classes of the objects in it
+  std::optional<SavedPlans> saved;         // of a planned file, whose graphs need no passes any more
 };
 
 }  // namespace stator

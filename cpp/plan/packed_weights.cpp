@@ -7,7 +7,7 @@ namespace stator {
 at::Tensor PackedWeights::get(const at::Tensor& weight, std::string_view form,
                               const std::function<at::Tensor()>& make) {
   std::lock_guard lock(mutex_);
-  for (const Entry& entry : entries_) {
+  for (const SavedWeight& entry : entries_) {
     const bool same = entry.weight.const_data_ptr() == weight.const_data_ptr() &&
                       entry.weight.sizes() == weight.sizes() && entry.weight.strides() == weight.strides();
     if (same && entry.form == form) return entry.packed;
@@ -18,6 +18,17 @@ at::Tensor PackedWeights::get(const at::Tensor& weight, std::string_view form,
   return entries_.back().packed;
 }
 
+void PackedWeights::add(at::Tensor weight, std::string form, at::Tensor packed) {
+  std::lock_guard lock(mutex_);
+  entries_.push_back({std::move(weight), std::move(form), std::move(packed)});
+  from_file_ = entries_.size();
+}
+
+std::vector<SavedWeight> PackedWeights::all() const {
+  std::lock_guard lock(mutex_);
+  return entries_;
+}
+
 int64_t PackedWeights::bytes() const {
   std::lock_guard lock(mutex_);
   return charge_.bytes();
@@ -26,12 +37,13 @@ int64_t PackedWeights::bytes() const {
 void PackedWeights::trim() {
   std::lock_guard lock(mutex_);
   int64_t bytes = charge_.bytes();
-  const auto unused = [&](const Entry& entry) {
+  const auto unused = [&](const SavedWeight& entry) {
     if (entry.packed.use_count() > 1) return false;
     bytes -= static_cast<int64_t>(entry.packed.nbytes());
     return true;
   };
-  entries_.erase(std::remove_if(entries_.begin(), entries_.end(), unused), entries_.end());
+  const auto made_here = entries_.begin() + static_cast<ptrdiff_t>(from_file_);
+  entries_.erase(std::remove_if(made_here, entries_.end(), unused), entries_.end());
   charge_.set(bytes, "repacked weights");
 }
 

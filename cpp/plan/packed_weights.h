@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/saved_plans.h"
 #include "memory/budget.h"
 
 namespace stator {
@@ -21,19 +22,18 @@ class PackedWeights {
 
   // The form `form` of a constant tensor; `make` makes it of `weight` at the first call. Any thread. Throws Error(kMemoryLimit).
   at::Tensor get(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make);
+  // A form that was made before and lies in a mapped file. Before the first get().
+  void add(at::Tensor weight, std::string form, at::Tensor packed);
+  std::vector<SavedWeight> all() const;
   int64_t bytes() const;
   // Gives back what no plan has.
   void trim();
 
  private:
-  struct Entry {
-    at::Tensor weight;  // alive, so that nothing else comes to lie where it lies
-    std::string form;
-    at::Tensor packed;
-  };
   mutable std::mutex mutex_;
   MemoryCharge charge_;
-  std::vector<Entry> entries_;
+  std::vector<SavedWeight> entries_;  // weights are alive, so that nothing else comes to lie where they lie
+  size_t from_file_ = 0;              // so many of them, the first: a mapped file's, not counted
 };
 
 }  // namespace stator

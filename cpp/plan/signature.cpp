@@ -54,6 +54,11 @@ InputSignature::InputSignature(const RunValues& values) : threads_(values.thread
   }
 }
 
+InputSignature::InputSignature(std::vector<SignatureEntry> entries, int threads)
+    : entries_(std::move(entries)), threads_(threads) {
+  for (const SignatureEntry& entry : entries_) hash_ = c10::hash_combine(hash_, hash_of(entry));
+}
+
 bool InputSignature::matches(const RunValues& values) const {
   if (threads_ != values.threads) return false;
   for (size_t i = 0; i < entries_.size(); ++i) {

@@ -38,6 +38,7 @@ struct SignatureEntry {
 class InputSignature {
  public:
   explicit InputSignature(const RunValues& values);
+  InputSignature(std::vector<SignatureEntry> entries, int threads);
 
   const std::vector<SignatureEntry>& entries() const { return entries_; }  // inputs, then state
   // Plans differ in how many parts large work is done in.

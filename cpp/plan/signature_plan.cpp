@@ -8,6 +8,7 @@
 #include "plan/absorb.h"
 #include "plan/copy_step.h"
 #include "plan/fuse.h"
+#include "plan/saved_record.h"
 #include "plan/tracer.h"
 #include "plan/uses.h"
 
@@ -150,6 +151,7 @@ std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSig
   place_buffers(*plan);
   plan->only_kernels = has_only_kernels(*plan);
   make_room(*plan);
+  plan->record = write_record(dynamic, plan->signature, recording);
   return plan;
 }
 

@@ -114,6 +114,8 @@ struct SignaturePlan {
 
   // Instructions of the dynamic plan whose work bound kernels do.
   int64_t bound_count = 0;
+
+  std::vector<int64_t> record;  // what it was made of, to be made of it again: saved_record.h
 };
 
 class PackedWeights;

@@ -13,7 +13,7 @@ namespace stator {
 
 StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t index,
                            std::shared_ptr<PackedWeights> packed, std::shared_ptr<MemoryBudget> budget)
-    : method_(std::move(method)), index_(index), input_check_(std::move(method_.contract), method_.parameters) {
+    : method_(std::move(method)), index_(index), input_check_(method_.contract, method_.parameters) {
   if (!method_.graph) return;
   plan_ = make_dynamic_plan(*method_.graph, options.planner);
   if (!options.signature_plans) return;
@@ -80,7 +80,8 @@ StaticModule::StaticModule(Program program, const ModuleOptions& options)
     : budget_(std::make_shared<MemoryBudget>("module", options.memory_limit)),
       plan_budget_(std::make_shared<MemoryBudget>("module's plans", share_of_plans(options.memory_limit), budget_)),
       packed_(std::make_shared<PackedWeights>(plan_budget_)) {
-  optimize(program);
+  if (!program.saved) optimize(program);
+  saved_plans_ = std::move(program.saved);
   format_ = program.format;
   name_ = options.name;
   training_ = program.training;

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/program.h"
@@ -34,6 +36,7 @@ class StaticMethod {
 
   const std::string& name() const { return method_.name; }
   int32_t index() const { return index_; }  // in its module
+  const Method& method() const { return method_; }
   const std::vector<Parameter>& parameters() const { return method_.parameters; }
   const c10::TypePtr& result() const { return method_.result; }
   // Throws the reason if the method cannot run.
@@ -69,6 +72,14 @@ class StaticMethod {
   bool strict_ = false;
 };
 
+// What became of the plans in the planned file that a module was loaded from.
+struct PlannedFile {
+  Maker maker;
+  int64_t restored = 0;
+  int64_t made_anew = 0;
+  std::string outdated;  // why they could not be restored; "" if they fit
+};
+
 class StaticModule {
  public:
   StaticModule(Program program, const ModuleOptions& options);
@@ -84,6 +95,13 @@ class StaticModule {
   int64_t weight_bytes() const;
   // Of what plans have made of them.
   int64_t packed_bytes() const { return packed_->bytes(); }
+
+  PackedWeights& packed() const { return *packed_; }
+  // Of the planned file that the module was loaded from, once; nullopt if it was another one.
+  std::optional<SavedPlans> take_saved_plans() { return std::exchange(saved_plans_, std::nullopt); }
+  // While the module is loaded.
+  void set_planned_file(PlannedFile file) { planned_file_ = std::move(file); }
+  const std::optional<PlannedFile>& planned_file() const { return planned_file_; }
 
   // What metrics call it: the option `name`.
   const std::string& name() const { return name_; }
@@ -114,6 +132,8 @@ class StaticModule {
   std::vector<std::unique_ptr<StaticMethod>> methods_;
   std::vector<StateSlot> state_slots_;
   std::shared_ptr<const void> keep_alive_;
+  std::optional<SavedPlans> saved_plans_;
+  std::optional<PlannedFile> planned_file_;
   std::mutex mutex_;
   std::shared_ptr<State> shared_state_;
   std::string name_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "plan/plan.h"
@@ -12,7 +13,7 @@ namespace stator {
 enum class StateSharing : uint8_t { kUnset, kPrivate, kShared };
 
 struct ModuleOptions {
-  bool map_weights = false;
+  std::optional<bool> map_weights = {};  // nullopt: planned files are mapped, others copied
   bool signature_plans = false;
   bool plans_at_once = false;  // at the first sight of a signature, not the second
   bool strict = false;         // strict.h

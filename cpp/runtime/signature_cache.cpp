@@ -8,7 +8,8 @@ namespace stator {
 namespace {
 
 int64_t bytes_of(const SignaturePlan& plan) {
-  size_t bytes = sizeof(SignaturePlan) + plan.buffers.capacity() * sizeof(Buffer);
+  size_t bytes =
+      sizeof(SignaturePlan) + plan.buffers.capacity() * sizeof(Buffer) + plan.record.capacity() * sizeof(int64_t);
   for (const SignatureStep& step : plan.steps) {
     const size_t views = step.reads.capacity() + step.writes.capacity();
     bytes +=

@@ -92,11 +92,12 @@ std::shared_ptr<const SignaturePlan> plan_for(const StaticMethod& method, int th
 void make_strict(const std::shared_ptr<StaticModule>& module, int threads) {
   const StaticMethod* method = module->find_method("forward");
   if (!method) throw Error(ErrorCode::kInvalidArgument, "option \"strict\": the module has no method \"forward\"");
-  if (plan_for(*method, threads)) return;
   check_declared(*method);
-  RuntimeOptions options;
-  options.intra_op_threads = threads;
-  warm_up_declared(module, *method, options);
+  if (!plan_for(*method, threads)) {
+    RuntimeOptions options;
+    options.intra_op_threads = threads;
+    warm_up_declared(module, *method, options);
+  }
   const auto plan = plan_for(*method, threads);
   if (!plan) refuse(*method, "\n  no plan could be made of a run");
   if (const std::string in_the_way = obstacles(*plan); !in_the_way.empty()) refuse(*method, in_the_way);

@@ -35,6 +35,8 @@ static void call_with_null_handles(void) {
   EXPECT_REFUSED(stator_module_warm_up(NULL, good.method, good.text, good.options), "stator_module_warm_up", "module");
   EXPECT_REFUSED(stator_module_warm_up(good.module, NULL, good.text, good.options), "stator_module_warm_up", "method");
   EXPECT_REFUSED(stator_module_warm_up(good.module, good.method, NULL, good.options), "stator_module_warm_up", "signature");
+  EXPECT_REFUSED(stator_module_save(NULL, good.text, good.options), "stator_module_save", "module");
+  EXPECT_REFUSED(stator_module_save(good.module, NULL, good.options), "stator_module_save", "path");
   EXPECT_REFUSED(stator_module_metrics(NULL, (void *)&untouched), "stator_module_metrics", "module");
   CHECK(stator_method_name(NULL) == NULL);
   CHECK(stator_method_input_count(NULL) == 0);

@@ -290,3 +290,63 @@ def test_models_with_operators_of_a_library_need_it(stator, model, operators):
         "nothing.so"
         in stator("inspect", model("add_mul"), "--op-library", "./nothing.so").err
     )
+
+
+def test_convert_writes_a_file_that_runs_the_same(stator, model, tmp_path):
+    out = tmp_path / "mlp.stator"
+    result = stator(
+        "convert",
+        model("mlp"),
+        str(out),
+        "--signature",
+        "x: float32[2,128]",
+        "--shape",
+        "float32[5,128]",
+    )
+    assert result.code == 0, result.err
+    assert "2 plans" in result.out
+    assert "float32[2, 128]" in result.out
+    described = stator("inspect", str(out), "--json").json
+    assert described["planned"]["restored"] == 2
+    assert "2 plans ready" in stator("inspect", str(out)).out
+    inputs = ["--shape", "float32[2,128]"]
+    assert (
+        stator("run", str(out), *inputs, "--json").json
+        == stator("run", model("mlp"), *inputs, "--json").json
+    )
+    assert (
+        stator("plan", str(out), *inputs, "--json").json["nodes"]
+        == stator("plan", model("mlp"), *inputs, "--json").json["nodes"]
+    )
+
+
+def test_convert_plans_for_as_many_threads_as_asked(stator, model, tmp_path):
+    out = tmp_path / "mlp.stator"
+    result = stator(
+        "convert",
+        model("mlp"),
+        str(out),
+        "--signature",
+        "x: float32[2,128]",
+        "--threads",
+        "1",
+        "--threads",
+        "2",
+        "--json",
+    )
+    assert result.code == 0, result.err
+    assert result.json["bytes"] == out.stat().st_size
+    assert [plan["inputs"] for plan in result.json["plans"]] == [
+        ["float32[2, 128]"]
+    ] * 2
+
+
+def test_convert_says_what_is_wrong(stator, model, tmp_path):
+    assert stator("convert", model("mlp")).code == 2
+    assert stator("convert", model("mlp"), str(tmp_path / "missing" / "x")).code == 1
+    result = stator(
+        "convert", model("mlp"), str(tmp_path / "x"), "--signature", "y: float32[2]"
+    )
+    assert result.code == 1
+    assert '"y"' in result.err
+    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["inspect", "plan", "run", "bench", "completion"]
+COMMANDS = ["inspect", "plan", "convert", "run", "bench", "completion"]
 
 
 @pytest.mark.parametrize("words", [[], *[[name] for name in COMMANDS]])

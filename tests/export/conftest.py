@@ -1,10 +1,12 @@
-"""One harness for this folder: a model is exported in three dialects, saved, loaded by Stator, and run beside the model itself."""
+"""One harness for this folder: a model is exported in three dialects, saved, loaded by Stator, and run beside the model itself; once more
+from a planned file, with the plans that the runs have made."""
 
 from __future__ import annotations
 
 import copy
 import io
 import itertools
+import tempfile
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -90,17 +92,30 @@ def compare(
     kwargs = kwargs or {}
     torch.manual_seed(0)
     program = exported(model, copy.deepcopy(argument_sets[0]), copy.deepcopy(kwargs), **options)
-    for dialect, settings in itertools.product(dialects, OPTIONS):
-        module = stator.load(archive(DIALECTS[dialect](program)), **settings)
-        forward = module.runtime().method("forward")
-        reference = copy.deepcopy(model).eval()
-        for number, args in enumerate(list(argument_sets) * repeats):
-            where = f"{dialect}, {settings}, run {number}"
-            mine, theirs = copy.deepcopy((args, kwargs)), copy.deepcopy((args, kwargs))
-            with torch.no_grad():
-                wanted = reference(*theirs[0], **theirs[1])
-            same(as_torch(forward.call(*mine[0], **mine[1])), wanted, where)
-            same(mine, theirs, f"{where}: inputs after the run")
+    order = list(argument_sets) * repeats
+    for dialect in dialects:
+        data = archive(DIALECTS[dialect](program))
+        for settings in OPTIONS:
+            module = stator.load(data, **settings)
+            compare_runs(model, module, order, kwargs, f"{dialect}, {settings}")
+        compare_runs(model, planned(module, **settings), order, kwargs, f"{dialect}, a planned file")
+
+
+def compare_runs(model: torch.nn.Module, module: stator.Module, order: list[tuple[Any, ...]], kwargs: dict[str, Any], what: str) -> None:
+    forward = module.runtime().method("forward")
+    reference = copy.deepcopy(model).eval()
+    for number, args in enumerate(order):
+        mine, theirs = copy.deepcopy((args, kwargs)), copy.deepcopy((args, kwargs))
+        with torch.no_grad():
+            wanted = reference(*theirs[0], **theirs[1])
+        same(as_torch(forward.call(*mine[0], **mine[1])), wanted, f"{what}, run {number}")
+        same(mine, theirs, f"{what}, run {number}: inputs after the run")
+
+
+def planned(module: stator.Module, **options: str) -> stator.Module:
+    with tempfile.NamedTemporaryFile(suffix=".stator") as file:
+        module.save(file.name)
+        return stator.load(file.name, **options)
 
 
 @pytest.fixture(name="compare")

@@ -1,5 +1,6 @@
 """Every case of this folder goes through one harness: a model and its inputs run in TorchScript's interpreter and in Stator, with every
-combination of options, several times over, and must not be told apart."""
+combination of options, several times over, and must not be told apart. At the end once more from a planned file, with the plans that the runs
+have made."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import copy
 import gc
 import io
 import itertools
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -154,9 +156,9 @@ def same_failure(got: BaseException | None, wanted: BaseException | None) -> Non
 class Comparison:
     """One model in both, with its runs so far."""
 
-    def __init__(self, data: bytes, options: dict[str, str]) -> None:
+    def __init__(self, data: bytes, module: stator.Module) -> None:
         self.oracle = Interpreter(data)
-        self.module = stator.load(data, **options)
+        self.module = module
         self.runtime = self.module.runtime()
         self.kept: list[tuple[Any, Any]] = []
 
@@ -181,14 +183,25 @@ def compare(model: Any, *argument_sets: tuple[Any, ...], method: str = "forward"
     data = archive(model)
     order = list(argument_sets) * repeats + [argument_sets[0]]
     for options in OPTIONS:
-        comparison = Comparison(data, options)
-        for number, args in enumerate(order):
-            try:
-                comparison.run(method, args)
-            except Exception as error:
-                error.add_note(f"in run {number} with {options}")
-                raise
-        comparison.close()
+        module = stator.load(data, **options)
+        compare_runs(Comparison(data, module), method, order, str(options))
+    compare_runs(Comparison(data, planned(module, **options)), method, order, "a planned file")
+
+
+def compare_runs(comparison: Comparison, method: str, order: list[tuple[Any, ...]], what: str) -> None:
+    for number, args in enumerate(order):
+        try:
+            comparison.run(method, args)
+        except Exception as error:
+            error.add_note(f"in run {number} with {what}")
+            raise
+    comparison.close()
+
+
+def planned(module: stator.Module, **options: str) -> stator.Module:
+    with tempfile.NamedTemporaryFile(suffix=".stator") as file:
+        module.save(file.name)
+        return stator.load(file.name, **options)
 
 
 @pytest.fixture(name="compare")

@@ -252,6 +252,21 @@ func TestWarmUpMakesThePlanBeforeTheFirstRun(t *testing.T) {
 	wantValues(t, plan.Signatures[0].Inputs, []string{"float32[2, 128]"})
 }
 
+func TestSavedModulesKeepTheirPlans(t *testing.T) {
+	model := load(t, "mlp.pt")
+	ok(t, must(model.Method("forward")).WarmUp("x: float32[2, 128]"))
+	path := filepath.Join(t.TempDir(), "mlp.stator")
+	ok(t, model.Save(path))
+	wantError(t, model.Save("a\x00b"), stator.ErrInvalidArgument, "path")
+	again := must(stator.Load(path))
+	defer again.Close()
+	var about struct{ Planned struct{ Restored int } }
+	ok(t, json.Unmarshal([]byte(must(again.Describe())), &about))
+	if about.Planned.Restored != 1 {
+		t.Fatalf("got %v", about)
+	}
+}
+
 func TestStrictModuleRefusesOtherShapes(t *testing.T) {
 	s := open(t, "mlp.pt", stator.WithSignature("x: float32[2, 128]"), stator.WithStrict())
 	_, err := stator.Input[float32](s.rt, s.forward, 0, 3, 128)

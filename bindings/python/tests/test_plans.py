@@ -44,6 +44,16 @@ def test_warm_up_makes_the_plan_before_the_first_run(load):
     assert model.metrics()["plan_cache"]["hits"] == 1
 
 
+def test_saved_modules_keep_their_plans(load, tmp_path):
+    model = load("mlp")
+    model.warm_up("x: float32[3, 128]")
+    model.save(tmp_path / "mlp.stator")
+    with stator.load(tmp_path / "mlp.stator") as again:
+        assert again.describe()["planned"]["restored"] == 1
+        again(torch.randn(3, 128))
+        assert again.metrics()["plan_cache"]["misses"] == 0
+
+
 def test_warm_up_leaves_state_alone(load):
     model = load("counter")
     model.warm_up("x: float32[3]")

@@ -382,8 +382,8 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  * Makes an empty set of options. Calls read options while they run and keep nothing of them.
  *
  * Keys, by the call that takes them:
- * - stator_module_load and its kin: `weights` ("copy", the default; "map": weights are mapped privately from the file, which must
- *   then be replaced by rename and never in place); `signature` (what the inputs of `forward` must be, checked at bind and call, as in
+ * - stator_module_load and its kin: `weights` ("copy", the default; "map", the default of planned files: weights are mapped privately from
+ *   the file, which must then be replaced by rename and never in place); `signature` (what the inputs of `forward` must be, checked at bind and call, as in
  *   `x: float32[?, 1, 32], mask: bool[?], steps = 3`; `?` is any size); `name` (what metrics call the module; default: the file's name, "" for
  *   bytes); `memory_planner` ("standard", the default; "naive": a place of its own for every tensor; "none": nothing is planned, every tensor
  *   is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("signature", the default: besides
@@ -495,7 +495,7 @@ STATOR_API void stator_options_release(stator_options *options);
 /**
  * Loads an archive of `torch.jit.save` (`.pt`) or `torch.export.save` (`.pt2`), told apart by what they hold, and plans every method of it.
  * TorchScript modules are put in eval mode; an exported program has the one method `forward`, and its inputs are checked against what it was
- * exported for.
+ * exported for. A planned file, of stator_module_save(), loads faster: its weights are mapped, and the plans in it need no runs.
  *
  * @param path     the file
  * @param options  NULL, or keys of stator_module_load; borrowed for the call
@@ -597,7 +597,8 @@ STATOR_API STATOR_NODISCARD stator_status *stator_module_find_method(const stato
 
 /**
  * What the module is, as JSON: format, methods with inputs (name, type, default, declared dtype and shape) and outputs, state (name, type),
- * inputs that a method writes, training flag of the file, bytes of weights, bytes of memory that count against its limit, and the limit.
+ * inputs that a method writes, training flag of the file, bytes of weights, bytes of memory that count against its limit, and the limit; of a
+ * planned file `planned`: who made it, how many of its plans were `restored` and how many `made_anew`, and why (`outdated`).
  *
  * @param module  a module
  * @param out     bytes owned by the caller
@@ -636,6 +637,22 @@ STATOR_API STATOR_NODISCARD stator_status *stator_module_trim(stator_module *mod
  */
 STATOR_API STATOR_NODISCARD stator_status *stator_module_warm_up(stator_module *module, const stator_method *method,
                                                                  const char *signature, const stator_options *options);
+
+/**
+ * Writes the module to a planned file (`.stator` by custom): what loading has made of the program, its weights, those in forms for kernels
+ * too, and the plans that the module has now, made by stator_module_warm_up(), strict mode or runs. Processes that load it map the same
+ * pages. What runs have done to state is not in it. Loading it elsewhere, with another version of Stator or LibTorch or for another kind of
+ * CPU, makes the plans anew, which takes a run each, and says so in the log; only this format's own number must be the same.
+ *
+ * @param module   a module; stays as it is
+ * @param path     the file, replaced by rename if it exists
+ * @param options  NULL; there are none yet
+ * @return NULL, or a status: INVALID_ARGUMENT, IO, UNSUPPORTED (what it holds has no form in a file; the message names it), FORKED
+ * @threads any
+ * @since 0.1
+ */
+STATOR_API STATOR_NODISCARD stator_status *stator_module_save(const stator_module *module, const char *path,
+                                                              const stator_options *options);
 
 /**
  * What the runs of the module have come to, as JSON: `name`, `id`, `runtimes` (alive), `runs` (that succeeded), `failures` (by code),

@@ -133,6 +133,7 @@ stator_status *stator_module_find_method(const stator_module *module, const char
 stator_status *stator_module_describe(const stator_module *module, stator_bytes **out);
 stator_status *stator_module_trim(stator_module *module);
 stator_status *stator_module_warm_up(stator_module *module, const stator_method *method, const char *signature, const stator_options *options);
+stator_status *stator_module_save(const stator_module *module, const char *path, const stator_options *options);
 stator_status *stator_module_metrics(const stator_module *module, stator_bytes **out);
 const char *stator_method_name(const stator_method *method);
 int32_t stator_method_input_count(const stator_method *method);

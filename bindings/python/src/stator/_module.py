@@ -124,6 +124,10 @@ class Module(Handle):
         """`warm_up()` of `forward`."""
         self.method("forward").warm_up(signature, **options)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the module with the plans that it has to a planned file, which loads faster; processes that load it share its pages."""
+        check(lib.stator_module_save(self._ptr, os.fsencode(path), ffi.NULL))
+
     def trim(self) -> None:
         """Forgets the sizes and signatures of earlier runs, so that one on large inputs does not prepare the next ones for another."""
         check(lib.stator_module_trim(self._ptr))

@@ -292,6 +292,10 @@ func ModuleWarmUp(m *Module, method *Method, signature string, o *Options) *Stat
 	return C.stator_module_warm_up(m, method, text(signature), o)
 }
 
+func ModuleSave(m *Module, path string) *Status {
+	return C.stator_module_save(m, text(path), nil)
+}
+
 func ModuleTrim(m *Module) *Status { return C.stator_module_trim(m) }
 
 func ModuleDescribe(m *Module) (string, *Status) {

@@ -90,6 +90,8 @@ final class Native {
 
   static native long stator_module_describe(long module, long out);
 
+  static native long stator_module_save(long module, long path, long options);
+
   static native long stator_module_warm_up(long module, long method, long signature, long options);
 
   static native long stator_module_trim(long module);

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Bind once, run many; and the short way. */
 class RunTest extends StatorTest {
@@ -228,6 +229,18 @@ class RunTest extends StatorTest {
       assertThrows(StatorException.class, () -> s.forward.warmUp("x: float32[?, 128]"));
       s.forward.warmUp("x: float32[2, 128]", new StatorOptions().set("intra_op_threads", 1));
       assertTrue(s.forward.plan().contains("float32[2, 128]"));
+    }
+  }
+
+  @Test
+  void savedModulesKeepTheirPlans(@TempDir Path folder) {
+    Path file = folder.resolve("mlp.stator");
+    try (Session s = new Session("mlp.pt")) {
+      s.forward.warmUp("x: float32[2, 128]");
+      s.module.save(file);
+    }
+    try (StatorModule again = StatorModule.load(file)) {
+      assertTrue(again.describe().contains("\"restored\": 1"));
     }
   }
 

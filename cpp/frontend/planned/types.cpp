@@ -54,7 +54,11 @@ const std::array<Plain, 25>& plain_types() {
   return types;
 }
 
-std::string full_name(const c10::TypePtr& type) { return type->cast<c10::NamedType>()->name().value().qualifiedName(); }
+// LibTorch's own cast leaves enumerations out.
+c10::NamedTypePtr as_named(const c10::TypePtr& type) {
+  if (auto enumeration = type->cast<c10::EnumType>()) return enumeration;
+  return type->cast<c10::NamedType>();
+}
 
 }  // namespace
 
@@ -93,9 +97,9 @@ Json TypeWriter::row_of(const c10::TypePtr& type) {
     case c10::TypeKind::ClassType:
     case c10::TypeKind::InterfaceType:
     case c10::TypeKind::EnumType: {
-      const auto named = type->cast<c10::NamedType>();
+      const auto named = as_named(type);
       if (std::find(classes_.begin(), classes_.end(), named) == classes_.end()) classes_.push_back(named);
-      return {"Class", full_name(type)};
+      return {"Class", named->name().value().qualifiedName()};
     }
     default:
       break;

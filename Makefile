@@ -151,6 +151,18 @@ sweep: native python $(VENV_STAMP)/test ## Every operator of LibTorch's operator
 sweep-export: native python $(VENV_STAMP)/test ## The same through torch.export, one sample of each operator; an hour
 	$(ENV) $(PYTHON) tests/sweep/sweep.py --through export --quick --json $(BUILD)/sweep_export.json
 
+# CORPUS, ZOO: options of the two commands, as in make zoo ZOO="--only 'vision/*' --dialect functional".
+.PHONY: corpus zoo
+corpus: native python $(VENV_STAMP)/test real-models ## The export corpus in three dialects beside Python; half an hour
+	$(ENV) $(PYTHON) tests/export/corpus.py --json $(BUILD)/corpus.json $(CORPUS)
+
+$(DEPS_STAMP)/zoo: requirements/zoo.txt $(VENV_STAMP)/test
+	$(PYTHON) -m pip install --disable-pip-version-check --quiet --no-deps --upgrade --target .deps/zoo -r requirements/zoo.txt
+	mkdir -p $(@D) && touch $@
+
+zoo: native python $(DEPS_STAMP)/zoo ## TorchVision's and transformers' networks through torch.export beside Python; half an hour
+	$(ENV) env PYTHONPATH=.deps/zoo $(PYTHON) tests/zoo/zoo.py --json $(BUILD)/zoo.json $(ZOO)
+
 .PHONY: soak endurance
 SECONDS_OF_SOAK = $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),600)
 soak: native python $(VENV_STAMP)/test ## Random models beside the interpreter for SECONDS (600); a failure says its seed

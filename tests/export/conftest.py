@@ -4,11 +4,12 @@ from a planned file, with the plans that the runs have made."""
 from __future__ import annotations
 
 import copy
-import io
 import itertools
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,68 +17,21 @@ import torch
 
 import stator
 
+sys.path.append(str(Path(__file__).resolve().parent))
+from comparison import DIALECTS, archive, as_torch, same
+
 warnings.filterwarnings("ignore", category=FutureWarning)
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 
-DIALECTS: dict[str, Callable[[torch.export.ExportedProgram], torch.export.ExportedProgram]] = {
-    "training": lambda program: program,
-    "functional": lambda program: program.run_decompositions({}),
-    "core": lambda program: program.run_decompositions(),
-}
 OPTIONS = [
     {"memory_planner": planner, "plans": plans} for planner, plans in itertools.product(("standard", "naive"), ("dynamic", "signature"))
 ]
-
-
-def archive(program: torch.export.ExportedProgram) -> bytes:
-    buffer = io.BytesIO()
-    torch.export.save(program, buffer)
-    return buffer.getvalue()
 
 
 def exported(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any
 ) -> torch.export.ExportedProgram:
     return torch.export.export(model.eval(), args, kwargs, **options)
-
-
-def as_torch(value: Any) -> Any:
-    """The same with torch's tensors in the place of Stator's."""
-    if isinstance(value, stator.Tensor):
-        return torch.from_dlpack(value)
-    if isinstance(value, dict):
-        return {key: as_torch(item) for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(as_torch(item) for item in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(as_torch(item) for item in value)
-    return value
-
-
-def same(got: Any, wanted: Any, where: str = "result") -> None:
-    """Equal in structure, dtype, shape, strides and values."""
-    if isinstance(wanted, torch.Tensor):
-        assert isinstance(got, torch.Tensor), where
-        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape), (
-            f"{where}: {got.dtype} {got.shape}, expected {wanted.dtype} {wanted.shape}"
-        )
-        if wanted.numel():
-            for size, mine, theirs in zip(wanted.shape, got.stride(), wanted.stride(), strict=True):
-                assert size <= 1 or mine == theirs, f"{where}: strides {got.stride()}, expected {wanted.stride()}"
-        torch.testing.assert_close(got, wanted, equal_nan=True, msg=lambda text: f"{where}: {text}")
-    elif isinstance(wanted, dict):
-        assert list(got) == list(wanted), where
-        for key in wanted:
-            same(got[key], wanted[key], f"{where}[{key!r}]")
-    elif isinstance(wanted, (list, tuple)):
-        assert isinstance(got, list if isinstance(wanted, list) else tuple), where
-        assert getattr(got, "_fields", ()) == getattr(wanted, "_fields", ()), where
-        assert len(got) == len(wanted), where
-        for index, (mine, theirs) in enumerate(zip(got, wanted, strict=True)):
-            same(mine, theirs, f"{where}[{index}]")
-    else:
-        assert type(got) is type(wanted), f"{where}: {got!r}, expected {wanted!r}"
-        assert got == pytest.approx(wanted) if isinstance(wanted, float) else got == wanted, where
 
 
 def compare(

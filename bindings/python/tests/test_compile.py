@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+import stator
 from stator import _dynamo
 
 BACKEND: Any = _dynamo.stator
@@ -110,6 +111,17 @@ def test_weights_that_change_are_seen(modules):
         made = len(modules)
         torch.testing.assert_close(compiled(x), model(x))
         assert len(modules) == made
+
+
+def test_weights_that_are_gone_take_their_module_along():
+    model = mlp()
+    compiled = torch.compile(model, backend=BACKEND)
+    x = torch.randn(3, 4)
+    with torch.no_grad():
+        for _ in range(3):
+            model.load_state_dict({name: value.clone() for name, value in model.state_dict().items()}, assign=True)
+            torch.testing.assert_close(compiled(x), model(x))
+    assert stator.live_handles()["module"] == 1
 
 
 def test_layers_that_share_a_graph(modules):

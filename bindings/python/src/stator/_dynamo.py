@@ -7,6 +7,7 @@ looks at their addresses and versions. Layers that share one graph get a module 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -95,24 +96,30 @@ class _Compiled:
         found = self._modules.get(key)
         if found is None or not found.holds(weights):
             with self._lock:
+                for stale in [other for other, module in self._modules.items() if not module.is_alive]:
+                    del self._modules[stale]
                 found = self._modules[key] = _WithWeights(self._graph, weights, self._options)
-                self._modules.move_to_end(key)
                 if len(self._modules) > MOST_MODULES:
                     self._modules.popitem(last=False)
         return found
 
 
 class _WithWeights:
-    """A graph with certain weights as a module of Stator's. The weights are kept, so that their addresses stay theirs."""
+    """A graph with certain weights as a module of Stator's, for as long as the weights live and are not written."""
 
     def __init__(self, graph: GraphModule, weights: dict[int, torch.Tensor], options: dict[str, Any]) -> None:
-        self._weights = list(weights.values())
-        self._versions = [weight._version for weight in self._weights]
+        self._weights = [weakref.ref(weight) for weight in weights.values()]
+        self._looks = [_look(weight) for weight in weights.values()]
         self.module = Module(load_program(program_of(graph, weights), **options))
+
+    @property
+    def is_alive(self) -> bool:
+        return all(weight() is not None for weight in self._weights)
 
     def holds(self, weights: dict[int, torch.Tensor]) -> bool:
         """Whether the weights at the same addresses are the ones that were loaded."""
-        return all(
-            weight._version == version and weight.shape == mine.shape and weight.stride() == mine.stride() and weight.dtype == mine.dtype
-            for weight, version, mine in zip(weights.values(), self._versions, self._weights, strict=True)
-        )
+        return self.is_alive and all(_look(weight) == look for weight, look in zip(weights.values(), self._looks, strict=True))
+
+
+def _look(weight: torch.Tensor) -> tuple[Any, ...]:
+    return weight._version, weight.shape, weight.stride(), weight.dtype

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/log.h"
+#include "graph/named_tuple.h"
 #include "guard.h"
 #include "handles.h"
 #include "tensors.h"
@@ -67,7 +68,7 @@ c10::IValue make_tuple(std::vector<c10::IValue> elements, const char* const* nam
     fields.emplace_back(names[i]);
     types.push_back(elements[i].type());
   }
-  auto type = c10::TupleType::createNamed(c10::QualifiedName("__torch__.stator.NamedTuple"), fields, types);
+  auto type = named_tuple_type(c10::QualifiedName("__torch__.stator.NamedTuple"), fields, types);
   return c10::ivalue::Tuple::createNamed(std::move(elements), type);
 }
 

@@ -66,6 +66,7 @@ def test_names_are_those_of_the_model(archive):
         lambda x: collections.OrderedDict(b=x, a=x + 1),
         lambda x: Pair(x, x + 1),
         lambda x: [Pair(x, x), 2.5],
+        lambda x: Pair({"a": x, "b": 2}, [x, None, "text"]),
     ],
 )
 def test_results(compare, result):
@@ -74,6 +75,14 @@ def test_results(compare, result):
             return result(x * 2)
 
     compare(Returns(), (torch.randn(3),))
+
+
+def test_named_tuples_hold_containers_of_several_types(compare):
+    class Takes(nn.Module):
+        def forward(self, pair):
+            return pair.left["x"] + pair.left["y"][0] * pair.right[1]
+
+    compare(Takes(), (Pair({"x": torch.randn(3), "y": [torch.randn(3)]}, [(torch.randn(3),), torch.randn(3)]),))
 
 
 def test_constants_among_the_arguments(compare, archive):

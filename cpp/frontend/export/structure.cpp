@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "frontend/export/json.h"
+#include "graph/named_tuple.h"
 #include "graph/operator.h"
 
 namespace stator::exported {
@@ -31,7 +32,7 @@ c10::QualifiedName class_name(const std::string& name) {
 
 c10::TypePtr tuple_type(const TreeSpec& spec, const std::vector<c10::TypePtr>& elements) {
   if (spec.field_names.empty()) return c10::TupleType::create(elements);
-  return c10::TupleType::createNamed(class_name(spec.type_name), spec.field_names, elements);
+  return named_tuple_type(class_name(spec.type_name), spec.field_names, elements);
 }
 
 c10::TypePtr container_type(const TreeSpec& spec, const std::vector<c10::TypePtr>& children) {

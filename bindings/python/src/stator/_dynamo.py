@@ -42,14 +42,15 @@ def stator(graph: GraphModule, inputs: Sequence[Any], *, options: Options | None
         raise UnsupportedError(f'the backend "stator" has no mode "{mode}"; it takes options={{...}}, those of stator.load')
 
     def compiled(functional: GraphModule, fakes: Sequence[Any]) -> Callable[[list[Any]], Any]:
-        run = _Compiled(functional, _weights(functional, inputs, fakes), dict(options or {}))
-        run.prepare()
+        weights = _weights(inputs, fakes)
+        run = _Compiled(functional, tuple(weights), dict(options or {}))
+        run.prepare(weights)
         return run
 
     return aot_autograd(fw_compiler=compiled, inference_compiler=compiled)(graph, inputs)
 
 
-def _weights(functional: GraphModule, given: Sequence[Any], fakes: Sequence[Any]) -> dict[int, torch.Tensor]:
+def _weights(given: Sequence[Any], fakes: Sequence[Any]) -> dict[int, torch.Tensor]:
     """The inputs that are parameters and buffers which the graph does not write, by place; none if the places are not Dynamo's."""
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context else None
@@ -72,20 +73,20 @@ class _Compiled:
 
     _boxed_call = True
 
-    def __init__(self, graph: GraphModule, weights: dict[int, torch.Tensor], options: dict[str, Any]) -> None:
+    def __init__(self, graph: GraphModule, places: tuple[int, ...], options: dict[str, Any]) -> None:
         self._graph = graph
-        self._weights = weights
+        self._places = places  # of the weights; these themselves are not kept alive
         self._options = options
         self._modules: OrderedDict[tuple[int, ...], _WithWeights] = OrderedDict()
         self._lock = threading.Lock()
 
-    def prepare(self) -> None:
-        """Makes the module for the weights of now, so that what cannot be run is refused while Dynamo compiles."""
+    def prepare(self, weights: dict[int, torch.Tensor]) -> None:
+        """Makes the module for these weights, so that what cannot be run is refused while Dynamo compiles."""
         with _disable_current_modes():  # Dynamo compiles under a mode for tensors without elements
-            self._module(self._weights)
+            self._module(weights)
 
     def __call__(self, inputs: list[Any]) -> list[Any]:
-        weights = {place: inputs[place] for place in self._weights}
+        weights = {place: inputs[place] for place in self._places}
         module = self._module(weights)
         given = tuple(to_given(value) for place, value in enumerate(inputs) if place not in weights)
         inputs.clear()  # as AOTAutograd wants it: it may hold the last reference to large tensors

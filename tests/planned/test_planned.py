@@ -173,11 +173,10 @@ def test_a_file_in_use_can_be_written_anew(mlp):
 @pytest.mark.parametrize(
     ("weight", "named"),
     [
-        (torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8), "quantized"),
         (torch.ones(3).to_sparse(), "sparse"),
         (torch.ones(3, dtype=torch.complex64).conj(), "conjugate"),
     ],
-    ids=["quantized", "sparse", "conjugate"],
+    ids=["sparse", "conjugate"],
 )
 def test_what_has_no_form_is_refused_by_name(tmp_path, weight, named):
     class Holds(torch.nn.Module):

@@ -333,8 +333,8 @@ class Importer {
         call_operator(by_name ? "aten::__contains__.str_list" : "aten::__contains__.int_list", {keys, index}, node, to);
     Node* check = graph_.create(Opcode::kIf, {known});
     Block* found = graph_.add_block(check);
-    if (by_name) index = call_operator("aten::index.list_str", {keys, index}, node, found);
-    Node* item = graph_.create(find_operator("aten::__getitem__.t"), {graph_.constant(numbers), index});
+    Value* place_of = by_name ? call_operator("aten::index.list_str", {keys, index}, node, found) : index;
+    Node* item = graph_.create(find_operator("aten::__getitem__.t"), {graph_.constant(numbers), place_of});
     place(node, item, found);
     graph_.add_result(found, item->output());
     Block* missing = graph_.add_block(check);

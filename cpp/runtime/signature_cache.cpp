@@ -21,6 +21,9 @@ int64_t bytes_of(const SignaturePlan& plan) {
 
 // Counted for as long as anybody has it, in the cache or not.
 struct CountedPlan {
+  CountedPlan(std::shared_ptr<const SignaturePlan> counted, std::shared_ptr<MemoryBudget> budget)
+      : plan(std::move(counted)), charge(std::move(budget)) {}
+
   std::shared_ptr<const SignaturePlan> plan;
   MemoryCharge charge;
 };

@@ -321,7 +321,10 @@ def test_convert_writes_a_file_that_runs_the_same(stator, model, tmp_path):
     assert planned.files == original.files
     assert all(np.array_equal(planned[name], original[name]) for name in original.files)
     nodes = [
-        stator("plan", source, *inputs, "--json").json["nodes"]
+        [
+            (node["operator"], node["kind"], node["source"])
+            for node in stator("plan", source, "--json").json["nodes"]
+        ]
         for source in (str(out), model("mlp"))
     ]
     assert nodes[0] == nodes[1]

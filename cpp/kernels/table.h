@@ -5,9 +5,11 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/convolution.h"
 #include "kernels/copies.h"
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
+#include "kernels/pooling.h"
 #include "kernels/recurrent.h"
 #include "kernels/reductions.h"
 #include "kernels/rows.h"
@@ -25,6 +27,8 @@ struct KernelTable {
   const MatmulKernels* matmul;
   const AttentionKernels* attention;
   const RecurrentKernels* recurrent;
+  const ConvolutionKernels* convolution;
+  const PoolingKernels* pooling;
 };
 
 }  // namespace stator

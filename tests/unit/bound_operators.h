@@ -30,6 +30,8 @@ inline BoundKernel in_table(BoundKernel kernel, const KernelTable& to) {
   const KernelTable& from = kernels();
   if (BoundKernel found = in_table(kernel, from.reductions, to.reductions)) return found;
   if (BoundKernel found = in_table(kernel, from.rows, to.rows)) return found;
+  if (BoundKernel found = in_table(kernel, from.convolution, to.convolution)) return found;
+  if (BoundKernel found = in_table(kernel, from.pooling, to.pooling)) return found;
   return in_table(kernel, from.gather, to.gather);
 }
 

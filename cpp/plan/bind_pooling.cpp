@@ -1,0 +1,106 @@
+// Pooling of float32 over one or two dimensions as bound kernels.
+#include <limits>
+
+#include "kernels/dispatch.h"
+#include "plan/binding.h"
+#include "plan/collapse.h"
+#include "plan/windows.h"
+
+namespace stator {
+namespace {
+
+constexpr double kElementNanoseconds = 0.15;
+
+struct Pooling {
+  TensorView input;
+  Windows windows;
+  Run images;  // all before the pooled dimensions
+  TensorMeta result;
+};
+
+// (self, kernel_size, stride, padding, ...): without strides windows lie side by side.
+std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c10::IValue* dilation) {
+  const TensorView* input = binding.tensor(0);
+  if (!input || input->meta.dtype != at::kFloat || input->meta.numel() == 0) return std::nullopt;
+  const int64_t first = input->meta.dim() - dims;
+  if (first != 1 && first != 2) return std::nullopt;
+  const auto images = collapse(input->meta, 0, first);
+  Pooling out{.input = *input, .windows = {.dims = dims}, .images = images.value_or(Run{}), .result = {}};
+  Windows& windows = out.windows;
+  set_input(windows, input->meta, first);
+  const c10::IValue* stride = binding.known(2);
+  if (!images || !take_pair(binding.known(1), dims, windows.size) || !stride || !stride->isIntList())
+    return std::nullopt;
+  if (stride->toIntList().empty()) {
+    windows.stride = windows.size;
+  } else if (!take_pair(stride, dims, windows.stride)) {
+    return std::nullopt;
+  }
+  if (!take_pair(binding.known(3), dims, windows.before) || (dilation && !take_pair(dilation, dims, windows.dilation)))
+    return std::nullopt;
+  // More is an error of LibTorch's.
+  for (int d : {0, 1}) {
+    if (2 * windows.before[d] > windows.size[d]) return std::nullopt;
+  }
+  if (!set_positions(windows, {2 * windows.before[0], 2 * windows.before[1]})) return std::nullopt;
+  at::DimVector sizes(input->meta.sizes.begin(), input->meta.sizes.begin() + first);
+  for (int64_t d = 2 - dims; d < 2; ++d) sizes.push_back(windows.out[d]);
+  out.result = TensorMeta::contiguous(at::kFloat, sizes);
+  return out;
+}
+
+// Results of images at equal distances.
+bool place(PoolingSpec& spec, int64_t dims, const TensorMeta& to) {
+  const auto images = collapse(to, 0, to.dim() - dims);
+  if (!images || !place_rows(spec, dims, to)) return false;
+  spec.out_image = images->stride;
+  return true;
+}
+
+bool bind_pooling(Binding& binding, const Pooling& pooling, BoundKernel kernel, float around) {
+  const Windows& windows = pooling.windows;
+  PoolingSpec spec;
+  spec.images = pooling.images.size;
+  spec.in_image = pooling.images.stride;
+  spec.around = around;
+  spec.count = static_cast<float>(windows.size[0] * windows.size[1]);
+  describe(windows, spec);
+  const double work = static_cast<double>(spec.images) * static_cast<double>(windows.positions() * spec.depth);
+  spec.parts = std::min(spec.images, binding.parts(work * kElementNanoseconds));
+  if (!place(spec, windows.dims, pooling.result)) return false;
+  std::vector<TensorView> reads{pooling.input, binding.keep(offsets_of(windows, spec))};
+  std::vector<TensorView> writes{binding.result(0, at::kFloat, pooling.result.sizes)};
+  if (spec.lays_out) writes.push_back(binding.scratch(at::kFloat, {spec.parts * spec.group_floats}));
+  binding.run_with(kernel, spec, std::move(reads), std::move(writes));
+  binding.can_place<PoolingSpec>(
+      [dims = windows.dims](PoolingSpec& placed, const TensorMeta& to) { return place(placed, dims, to); });
+  return true;
+}
+
+// (self, kernel_size, stride, padding, dilation, ceil_mode)
+template <int64_t kDims>
+bool bind_max(Binding& binding) {
+  if (known_bool(binding.known(5)) != false || !binding.known(4)) return false;
+  const auto pooling = pooling_of(binding, kDims, binding.known(4));
+  return pooling &&
+         bind_pooling(binding, *pooling, kernels().pooling->largest, -std::numeric_limits<float>::infinity());
+}
+
+// (self, kernel_size, stride, padding, ceil_mode, count_include_pad[, divisor_override])
+template <int64_t kDims>
+bool bind_mean(Binding& binding) {
+  if (known_bool(binding.known(4)) != false || (kDims == 2 && !is_none(binding.known(6)))) return false;
+  const auto pooling = pooling_of(binding, kDims, nullptr);
+  if (!pooling || (pooling->windows.has_something_before() && known_bool(binding.known(5)) != true)) return false;
+  return bind_pooling(binding, *pooling, kernels().pooling->mean, 0.0f);
+}
+
+const BinderRegistration kBinders[] = {
+    {"aten::max_pool1d", bind_max<1>},
+    {"aten::max_pool2d", bind_max<2>},
+    {"aten::avg_pool1d", bind_mean<1>},
+    {"aten::avg_pool2d", bind_mean<2>},
+};
+
+}  // namespace
+}  // namespace stator

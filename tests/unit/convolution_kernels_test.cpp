@@ -1,0 +1,151 @@
+// Convolutions against LibTorch's: the kernel in each table that this CPU can run, and what binders make of them in whole plans.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "both_plans.h"
+#include "bound_operators.h"
+
+namespace stator {
+namespace {
+
+using test::Both;
+
+class ConvolutionKernel : public testing::TestWithParam<const KernelTable*> {};
+
+// Of whole numbers from a seed.
+class Draw {
+ public:
+  explicit Draw(uint32_t seed) : engine_(seed) {}
+  int64_t operator()(int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(engine_() % static_cast<uint64_t>(most - least + 1));
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+// Elements where they would be in a larger tensor, so that no dimension but the last is dense.
+at::Tensor amid(const at::Tensor& tensor) {
+  return at::constant_pad_nd(tensor, {1, 2, 0, 1}).narrow(-1, 1, tensor.size(-1)).narrow(-2, 0, tensor.size(-2));
+}
+
+TEST_P(ConvolutionKernel, is_libtorchs_over_two_dimensions) {
+  Draw draw(1);
+  for (int i = 0; i < 150; ++i) {
+    const int64_t groups = draw(0, 2) > 0 ? 1 : draw(2, 4);
+    const at::Tensor weight = at::randn({groups * draw(1, 19), draw(1, 6), draw(1, 4), draw(1, 5)});
+    const at::Tensor input = at::randn({draw(1, 3), groups * weight.size(1), draw(2, 20), draw(2, 40)});
+    const std::vector<int64_t> stride{draw(1, 3), draw(1, 3)}, padding{draw(0, 3), draw(0, 3)},
+        dilation{draw(1, 3), draw(1, 3)};
+    bool fits = true;
+    for (int d : {0, 1})
+      fits &= input.size(2 + d) + 2 * padding[d] > dilation[d] * (weight.size(2 + d) - 1) + stride[d];
+    if (!fits) continue;  // or there is one position, which is a product of matrices
+    const c10::IValue bias = i % 3 ? c10::IValue(at::randn({weight.size(0)})) : c10::IValue();
+    expect_bound(*GetParam(), "aten::conv2d",
+                 {i % 2 ? input : amid(input), weight, bias, stride, padding, dilation, groups}, true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(ConvolutionKernel, is_libtorchs_over_one_dimension) {
+  Draw draw(2);
+  for (int i = 0; i < 60; ++i) {
+    const at::Tensor weight = at::randn({draw(1, 20), draw(1, 9), draw(1, 5)});
+    const at::Tensor input = at::randn({draw(1, 3), weight.size(1), draw(12, 70)});
+    const std::vector<int64_t> stride{draw(1, 3)}, dilation{draw(1, 2)};
+    const at::Tensor bias = at::randn({weight.size(0)});
+    expect_bound(*GetParam(), "aten::conv1d",
+                 {input, weight, bias, stride, std::vector<int64_t>{draw(0, 3)}, dilation, int64_t{1}}, true);
+    expect_bound(*GetParam(), "aten::conv1d.padding",
+                 {input[0], weight, bias, std::vector<int64_t>{1}, i % 2 ? "same" : "valid", dilation, int64_t{1}},
+                 true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(ConvolutionKernel, is_libtorchs_for_what_is_no_number) {
+  const float inf = std::numeric_limits<float>::infinity();
+  at::Tensor input = at::randn({1, 3, 9, 11});
+  input[0][1][4][5] = std::nanf("");
+  input[0][2][0][0] = inf;
+  input[0][0][8][10] = 1e-40f;
+  const std::vector<int64_t> one{1, 1};
+  expect_bound(*GetParam(), "aten::conv2d", {input, at::randn({5, 3, 3, 3}), at::randn({5}), one, one, one, int64_t{1}},
+               true);
+}
+
+INSTANTIATE_TEST_SUITE_P(Capabilities, ConvolutionKernel, testing::ValuesIn(usable_tables()),
+                         [](const auto& info) { return std::string(info.param->capability); });
+
+TEST(ConvolutionBinder, leaves_the_rest_to_libtorch) {
+  const std::vector<int64_t> one{1}, none{0};
+  const auto binds = [&](const at::Tensor& input, const at::Tensor& weight, bool constant = true) {
+    return BoundOperator("aten::conv1d", {input, weight, c10::IValue(), one, none, one, int64_t{1}}, constant).bound();
+  };
+  EXPECT_TRUE(binds(at::randn({1, 4, 9}), at::randn({3, 4, 2})));
+  EXPECT_FALSE(binds(at::randn({1, 4, 9}), at::randn({3, 4, 2}), false));
+  EXPECT_FALSE(binds(at::randn({1, 4, 9}), at::randn({3, 5, 2})));
+  EXPECT_FALSE(binds(at::randn({1, 4, 1}), at::randn({3, 4, 2})));
+  EXPECT_FALSE(binds(at::randn({1, 4, 9}, at::kDouble), at::randn({3, 4, 2}, at::kDouble)));
+  EXPECT_FALSE(binds(at::randn({0, 4, 9}), at::randn({3, 4, 2})));
+  EXPECT_FALSE(binds(at::randn({1, 512, 4096}), at::randn({512, 512, 3})));
+}
+
+// Numbers whose sums are exact in any order.
+at::Tensor whole(at::IntArrayRef sizes) { return at::randint(-4, 5, sizes).to(at::kFloat); }
+
+struct OverOneDimension {
+  int64_t batch, length, stride, padding;
+  std::vector<at::Tensor> weights;
+};
+
+// Of channels that are neighbours, as those of embeddings are.
+TEST(ConvolutionBinder, embeddings_are_convolved_in_bound_plans) {
+  const std::vector<at::Tensor> three{whole({10, 24, 3}), whole({10})};
+  const std::vector<at::Tensor> one{whole({7, 24, 1}), whole({7})};
+  for (const auto& [batch, length, stride, padding, weights] :
+       {OverOneDimension{1, 30, 1, 0, three}, OverOneDimension{3, 30, 1, 0, three},
+        OverOneDimension{3, 31, 2, 0, three}, OverOneDimension{2, 30, 1, 1, three}, OverOneDimension{1, 9, 2, 2, three},
+        OverOneDimension{2, 12, 1, 0, one}}) {
+    Both both(R"(graph(%x : Tensor, %stride : int, %padding : int):
+      %w : Tensor = stator::LoadState[slot=0]()
+      %b : Tensor = stator::LoadState[slot=1]()
+      %one : int = prim::Constant[value=1]()
+      %two : int = prim::Constant[value=2]()
+      %false : bool = prim::Constant[value=False]()
+      %strides : int[] = prim::ListConstruct(%stride)
+      %zeros : int[] = prim::ListConstruct(%padding)
+      %ones : int[] = prim::ListConstruct(%one)
+      %twos : int[] = prim::ListConstruct(%two)
+      %t : Tensor = aten::transpose.int(%x, %one, %two)
+      %c : Tensor = aten::conv1d(%t, %w, %b, %strides, %zeros, %ones, %one)
+      %r : Tensor = aten::relu(%c)
+      %m : Tensor = aten::amax(%r, %twos, %false)
+      %out : Tuple[Tensor, Tensor] = prim::TupleConstruct(%r, %m)
+      return (%out))",
+              weights);
+    EXPECT_GE(both.run_often({whole({batch, length, 24}), stride, padding}), 2);
+  }
+}
+
+// The ReLU is the kernel's, and both results are made where the concatenation has them.
+TEST(ConvolutionBinder, results_are_made_where_they_are_to_be) {
+  Both both(R"(graph(%x : Tensor):
+    %w : Tensor = stator::LoadState[slot=0]()
+    %none : NoneType = prim::Constant[value=None]()
+    %one : int = prim::Constant[value=1]()
+    %ones : int[] = prim::ListConstruct(%one, %one)
+    %c : Tensor = aten::conv2d(%x, %w, %none, %ones, %ones, %ones, %one)
+    %r : Tensor = aten::relu(%c)
+    %l : Tensor[] = prim::ListConstruct(%x, %r)
+    %j : Tensor = aten::cat(%l, %one)
+    return (%j))",
+            {whole({6, 4, 3, 3})});
+  for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 4, 7, width})}), 2);
+}
+
+}  // namespace
+}  // namespace stator

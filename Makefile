@@ -98,7 +98,7 @@ $(BUILD)/real_models/.made: $(VENV_STAMP)/test $(filter-out %/test_real_models.p
 
 # Run ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo test test-c test-python test-go test-java test-examples bench bench-models bench-report java-bench
+.PHONY: demo test test-c test-python test-go test-java test-examples bench bench-lengths bench-models bench-report java-bench
 demo: build programs $(VENV_STAMP)/demo ## Voice activity on a real recording, from C, Java, Go and Python
 	$(ENV) examples/vad/run.sh
 
@@ -132,6 +132,10 @@ bench: programs go python java-bench models bench-models ## Time Stator beside i
 	$(ENV) $(PEERS_PYTHON) tests/bench/bench.py $(BUILD)/bin $(BUILD)/bench/models $(BUILD)/bench/results.json $(BENCH)
 	$(ENV) $(PEERS_PYTHON) tests/bench/languages.py $(BUILD)/bench/results.json
 	$(PEERS_PYTHON) tests/bench/report.py $(BUILD)/bench/results.json
+
+bench-lengths: programs real-models ## Time models that meet a thousand lengths in random order, and the matching of signatures
+	$(BUILD)/bin/stator_matching
+	$(ENV) $(PYTHON) tests/bench/lengths.py $(BUILD)/bin
 
 java-bench: $(JAVA_DIR)/bench/target/.built
 $(JAVA_DIR)/bench/target/.built: $(JAVA_SOURCES) $(shell find $(JAVA_DIR)/bench -name '*.java' -o -name pom.xml) | native

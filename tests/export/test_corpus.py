@@ -2,7 +2,7 @@
 
 import pytest
 
-from cases import check
+from cases import REPEATS, check
 from corpus import CORPUS
 
 BY_NAME = {case.name: case for case in CORPUS}
@@ -32,7 +32,7 @@ QUICK = (
 def test_a_case_agrees_with_python(name):
     outcomes = check(BY_NAME[name])
     assert {outcome.dialect: outcome.reason for outcome in outcomes} == dict.fromkeys(("training", "functional", "core"), "")
-    assert all(outcome.runs >= 6 for outcome in outcomes)
+    assert all(outcome.runs >= REPEATS for outcome in outcomes)
 
 
 def test_a_difference_is_a_failure(monkeypatch):

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import corpus
+import intact
 from child import specimen
 
 HERE = Path(__file__).resolve().parent
@@ -130,7 +130,7 @@ def main() -> int:
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
     folder = options.build / "fuzz"
     print(f"seed {seed}", flush=True)
-    corpus.make(folder / "corpus")
+    intact.make(folder / "corpus")
     numbers = range(options.first, options.first + options.count) if options.only is None else range(options.only, options.only + 1)
     summary = fuzz(numbers, seed, folder)
     if options.json:

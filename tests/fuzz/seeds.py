@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import corpus
+import intact
 from damage import members_of
 
 LARGEST = 30_000  # bytes of a seed: small ones are mutated more often
@@ -36,7 +36,7 @@ def without_metadata(program: Any) -> Any:
 
 def main() -> None:
     source, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    corpus.make(source)
+    intact.make(source)
     archives, programs = folder / "archive_seeds", folder / "program_seeds"
     known: set[str] = set()
     for kind in (archives, programs):

@@ -125,10 +125,12 @@ def test_under_a_limit_signature_plans_run(of: str) -> None:
 def test_plans_take_a_quarter_of_the_limit_at_most() -> None:
     weights = 2 * 4 * 256 * 256
     module = load(Layers(256), memory_limit_bytes=2 * weights)
+    runtime = module.runtime()
     x = np.ones((2, 256), np.float32)
     for _ in range(6):
-        module(x)
+        runtime.call(x)
     assert runs_on_plans(module) == 0
+    runtime.trim()
     module.trim()
     assert module.describe()["memory_bytes"] == 0
 

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "graph/error.h"
+#include "graph/named_tuple.h"
 
 namespace stator::planned {
 namespace {
@@ -153,7 +154,7 @@ c10::TypePtr TypeReader::read(const Json& row,
   if (fields.size() != elements.size()) malformed("a tuple has not as many names as elements");
   std::optional<c10::QualifiedName> name;
   if (!row[1].is_null()) name = c10::QualifiedName(text(row[1], "a tuple's name"));
-  return c10::TupleType::createNamed(name, fields, elements);
+  return named_tuple_type(name, fields, elements);
 }
 
 }  // namespace stator::planned

@@ -1,6 +1,6 @@
 """The sound archives that are damaged: small models of torch.export in every dialect and layout, and of TorchScript.
 
-corpus.py FOLDER writes them, and index.json with inputs for each.
+intact.py FOLDER writes them, and index.json with inputs for each.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 #include "analysis/aliases.h"
 #include "analysis/effects.h"
-#include "passes/evaluate.h"
 #include "graph/match.h"
+#include "passes/evaluate.h"
 
 namespace stator {
 namespace {

@@ -17,8 +17,12 @@ if(STATOR_SANITIZE)
     "LSAN_OPTIONS=suppressions=${suppressions}/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1:suppressions=${suppressions}/ubsan.supp"
     "TSAN_OPTIONS=suppressions=${suppressions}/tsan.supp:halt_on_error=0:second_deadlock_stack=1"
-    # LibTorch's OpenMP is not instrumented; its barriers would read as races.
     "OMP_NUM_THREADS=1")
+endif()
+if(STATOR_SANITIZE MATCHES "thread")
+  # LibTorch's OpenMP is not instrumented: its barriers would read as races. Whatever number a run sets, LibTorch then works alone, and
+  # bound kernels share their work by std::thread.
+  list(APPEND test_environment "OMP_THREAD_LIMIT=1")
 endif()
 
 # Executables of tests link LibTorch by path, unlike what is installed.

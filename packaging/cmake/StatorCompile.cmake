@@ -3,6 +3,8 @@
 add_library(stator_flags INTERFACE)
 target_compile_options(stator_flags INTERFACE
   -Wall -Wextra
+  # Fields that a designated initializer leaves out are meant to have their defaults.
+  -Wno-missing-field-initializers
   # The core is opened with dlopen, where the static TLS that other models assume may be used up.
   -ftls-model=global-dynamic)
 if(STATOR_WERROR)

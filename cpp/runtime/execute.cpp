@@ -92,8 +92,8 @@ bool next_iteration(Frame& frame, const Instruction& instruction, int64_t i) {
 struct Unwatched {
   void made(const Frame&, int32_t, const Instruction&) const {}
   void done(int32_t, const Instruction&, bool) const {}
-  // A bound run has allocated so much itself.
-  void allocated(int64_t) const {}
+  // A bound run may have allocated something itself.
+  void allocated(BoundFrame&) const {}
   // Done together with another one.
   void joined(const std::vector<int32_t>&) const {}
 };
@@ -125,7 +125,7 @@ class Counted : public Unwatched {
     watch_.done(pc, instruction, bound);
     if (!bound) memory_.executed(instruction);
   }
-  void allocated(int64_t bytes) { memory_.allocated(bytes); }
+  void allocated(BoundFrame& bound) { memory_.allocated(bound.newly_allocated()); }
   void joined(const std::vector<int32_t>& pcs) { watch_.joined(pcs); }
 
  private:
@@ -300,7 +300,7 @@ int32_t run_steps(BoundFrame& bound, Frame& frame, State& state, Watch& watch) {
         next = bound.leave(step);
         return;
       }
-      watch.allocated(bound.newly_allocated());
+      watch.allocated(bound);
       bound.drop_holders(step);
       // What is between kernels and calls counts as part of the next.
       if (step.kind == Kind::kKernel || step.kind == Kind::kCall)

@@ -24,6 +24,9 @@ PEERS = {
         program="stator_bench",
         ours=True,
     ),
+    "stator_pt2": PeerInfo(
+        "Stator, `.pt2`", "as Stator, of the archive that `torch.export.save` wrote", "pt2", program="stator_bench", ours=True
+    ),
     "stator_dynamic": PeerInfo(
         "Stator, dynamic plan",
         "as Stator, with `plans=dynamic`",

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <stdexcept>
+#include <string_view>
 
 #include "bench/peer.h"
 
@@ -31,13 +32,17 @@ at::ScalarType dtype_of(int32_t number) {
   throw std::runtime_error(std::string("a result of dtype ") + stator_dtype_name(number));
 }
 
+constexpr std::string_view kScript = ".pt";
+constexpr std::string_view kExport = ".pt2";  // exported for one shape
+
 class Stator : public Peer {
  public:
-  Stator(const PeerSettings& settings, const char* plans) {
+  Stator(const PeerSettings& settings, const char* plans, std::string_view suffix)
+      : takes_other_shapes_(suffix == kScript) {
     stator_options* options = nullptr;
     check(stator_options_create(&options));
     check(stator_options_set_str(options, "plans", plans));
-    check(stator_module_load((settings.stem + ".pt").c_str(), options, &module_));
+    check(stator_module_load((settings.stem + std::string(suffix)).c_str(), options, &module_));
     stator_options_release(options);
     check(stator_module_find_method(module_, "forward", &forward_));
     check(stator_options_create(&options));
@@ -75,7 +80,7 @@ class Stator : public Peer {
     }
     return copies;
   }
-  bool takes_other_shapes() const override { return true; }
+  bool takes_other_shapes() const override { return takes_other_shapes_; }
 
  private:
   void bind(int32_t index, const c10::IValue& input) {
@@ -92,6 +97,7 @@ class Stator : public Peer {
     stator_value_release(number);
   }
 
+  bool takes_other_shapes_;
   Inputs inputs_;
   stator_module* module_ = nullptr;
   const stator_method* forward_ = nullptr;
@@ -100,11 +106,15 @@ class Stator : public Peer {
 };
 
 std::unique_ptr<Peer> make_dynamic(const PeerSettings& settings) {
-  return std::make_unique<Stator>(settings, "dynamic");
+  return std::make_unique<Stator>(settings, "dynamic", kScript);
 }
 
 std::unique_ptr<Peer> make_signature(const PeerSettings& settings) {
-  return std::make_unique<Stator>(settings, "signature");
+  return std::make_unique<Stator>(settings, "signature", kScript);
+}
+
+std::unique_ptr<Peer> make_exported(const PeerSettings& settings) {
+  return std::make_unique<Stator>(settings, "signature", kExport);
 }
 
 // LibTorch is in the process already; this opens the core.
@@ -116,6 +126,7 @@ void open_core() {
 
 const PeerRegistration dynamic{{"stator_dynamic", make_dynamic, open_core}};
 const PeerRegistration signature{{"stator", make_signature, open_core}};
+const PeerRegistration exported{{"stator_pt2", make_exported, open_core}};
 
 }  // namespace
 }  // namespace stator::bench

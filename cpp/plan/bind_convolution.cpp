@@ -1,6 +1,5 @@
-// Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: the kernel for what lies channel by channel,
-// products of matrices for a single position and for one dimension whose channels are neighbours.
-#include <ATen/ops/empty.h>
+// Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: the kernel for what lies channel by channel, a
+// product of matrices for a single position.
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -111,17 +110,22 @@ std::optional<Convolution> convolution_of(const Binding& binding, size_t groups)
 
 // Channel by channel ------------------------------------------------------------------------------------------------------
 
-at::Tensor blocks_of(const at::Tensor& weights, int64_t groups, int64_t depth) {
+TensorView blocks_of(Binding& binding, const at::Tensor& weights, int64_t groups, int64_t depth) {
   const int64_t channels = weights.size(0) / groups, blocks = (channels + kConvolutionBlock - 1) / kConvolutionBlock;
-  at::Tensor out = at::zeros({groups, blocks, depth, kConvolutionBlock}, at::kFloat);
-  auto* to = out.mutable_data_ptr<float>();
-  const auto* from = weights.const_data_ptr<float>();
-  for (int64_t i = 0; i < groups * channels; ++i) {
-    const int64_t group = i / channels, channel = i % channels;
-    float* block = to + (group * blocks + channel / kConvolutionBlock) * depth * kConvolutionBlock;
-    for (int64_t k = 0; k < depth; ++k) block[k * kConvolutionBlock + channel % kConvolutionBlock] = *from++;
-  }
-  return out;
+  const int64_t sizes[] = {groups, blocks, depth, kConvolutionBlock};
+  const std::string form =
+      "blocks of " + std::to_string(kConvolutionBlock) + " channels in " + std::to_string(groups) + " groups";
+  return binding.packed(weights, form, sizes, [&] {
+    at::Tensor out = at::zeros(sizes, at::kFloat);
+    auto* to = out.mutable_data_ptr<float>();
+    const auto* from = weights.const_data_ptr<float>();
+    for (int64_t i = 0; i < groups * channels; ++i) {
+      const int64_t group = i / channels, channel = i % channels;
+      float* block = to + (group * blocks + channel / kConvolutionBlock) * depth * kConvolutionBlock;
+      for (int64_t k = 0; k < depth; ++k) block[k * kConvolutionBlock + channel % kConvolutionBlock] = *from++;
+    }
+    return out;
+  });
 }
 
 bool place(ConvolutionSpec& spec, int64_t dims, const TensorMeta& to) {
@@ -162,12 +166,8 @@ bool bind_channels(Binding& binding, const Convolution& conv) {
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
   place(spec, conv.dims, conv.result);
 
-  const std::string form =
-      "blocks of " + std::to_string(kConvolutionBlock) + " channels in " + std::to_string(spec.groups) + " groups";
-  std::vector<TensorView> reads{
-      conv.input,
-      binding.packed(*conv.weights, form, [&] { return blocks_of(*conv.weights, spec.groups, spec.depth); }),
-      binding.keep(offsets_of(conv, spec))};
+  std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec.groups, spec.depth),
+                                binding.keep(offsets_of(conv, spec))};
   if (conv.bias) reads.push_back(*conv.bias);
   std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
   if (spec.lays_out) {
@@ -179,19 +179,7 @@ bool bind_channels(Binding& binding, const Convolution& conv) {
   return true;
 }
 
-// As products of matrices ------------------------------------------------------------------------------------------------
-
-void bind_product(Binding& binding, MatmulSpec spec, const Convolution& conv, const TensorView& input,
-                  const TensorView& panels, at::IntArrayRef strides) {
-  spec.columns = conv.out_channels;
-  spec.depth = conv.depth();
-  spec.has_bias = conv.bias.has_value();
-  spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
-  std::vector<TensorView> reads{input, panels};
-  if (conv.bias) reads.push_back(*conv.bias);
-  binding.run_with(kernels().matmul->packed, spec, std::move(reads),
-                   {binding.result(0, at::kFloat, conv.result.sizes, strides)});
-}
+// As a product of matrices ------------------------------------------------------------------------------------------------
 
 // The kernel is as large as the image, whose elements lie at equal distances.
 bool bind_position(Binding& binding, const Convolution& conv) {
@@ -208,79 +196,19 @@ bool bind_position(Binding& binding, const Convolution& conv) {
   spec.b_column = spec.depth;
   spec.b_step = 1;
   spec.c_row = conv.out_channels;
-  bind_product(binding, spec, conv, conv.input, packed_panels(binding, *conv.weights, spec), {});
-  return true;
-}
-
-// Weights as [columns of the kernel][channels][out channels], in panels.
-TensorView panels_by_column(Binding& binding, const Convolution& conv) {
-  const int64_t panel = kernels().matmul->panel;
-  return binding.packed(*conv.weights, "panels of " + std::to_string(panel) + " by columns of the kernel", [&] {
-    const at::Tensor turned = conv.weights->permute({2, 1, 0}).contiguous();
-    MatmulSpec spec;
-    spec.columns = spec.b_step = conv.out_channels;
-    spec.depth = conv.depth();
-    at::Tensor panels = at::empty({panel_floats(spec.columns, spec.depth, panel)}, at::kFloat);
-    void* addresses[] = {const_cast<void*>(turned.const_data_ptr()), panels.mutable_data_ptr()};
-    kernels().matmul->pack(&spec, addresses);
-    return panels;
-  });
-}
-
-TileExpression filled_with_zeros(const TensorView& to) {
-  TileExpression out(to.meta.sizes);
-  out.store(out.number(0.0, *tile_type(at::kFloat)), to);
-  return out;
-}
-
-// [images, columns, channels] with zeros before and behind.
-TensorView with_zeros(Binding& binding, const Convolution& conv) {
-  const int64_t channels = conv.in_channels, columns = (conv.out[1] - 1) * conv.stride[1] + conv.size[1];
-  const int64_t before = std::min(conv.before[1], columns), inside = std::min(conv.in[1], columns - before);
-  const TensorView all = binding.scratch(at::kFloat, {conv.images, columns, channels});
-  const auto part = [&](int64_t first, int64_t count) {
-    TensorView view = all;
-    view.offset += first * channels * static_cast<int64_t>(sizeof(float));
-    view.meta.sizes[1] = count;
-    return view;
-  };
-  if (before > 0) binding.run(filled_with_zeros(part(0, before)));
-  if (columns > before + inside) binding.run(filled_with_zeros(part(before + inside, columns - before - inside)));
-  if (inside == 0) return all;
-  TensorView from = conv.input;
-  from.meta.sizes = {conv.images, inside, channels};
-  from.meta.strides = {conv.in_image, conv.in_step[1], conv.in_channel};
-  TileExpression copy(from.meta.sizes);
-  copy.store(copy.load(from), part(before, inside));
-  binding.run(std::move(copy));
-  return all;
-}
-
-// One dimension whose channels are neighbours, in the input and in what LibTorch makes of it: all that is under the kernel is one row.
-bool bind_columns(Binding& binding, const Convolution& conv) {
-  const TensorMeta* seen = binding.observed(0);
-  if (conv.dims != 1 || conv.groups != 1 || !seen || seen->sizes != conv.result.sizes) return false;
-  const int64_t rank = seen->dim();
-  if (seen->is_contiguous() || seen->strides[rank - 2] != 1 || conv.in_channel != 1) return false;
-  if (conv.dilation[1] != 1 && conv.size[1] != 1) return false;
-  const bool widens = conv.has_something_before() || (conv.out[1] - 1) * conv.stride[1] + conv.size[1] > conv.in[1];
-  if (!widens && conv.size[1] != 1 && conv.in_step[1] != conv.in_channels) return false;
-  const TensorView input = widens ? with_zeros(binding, conv) : conv.input;
-  MatmulSpec spec;
-  spec.batches[1] = conv.images;
-  spec.rows = conv.out[1];
-  spec.a_batch[1] = widens ? input.meta.strides[0] : conv.in_image;
-  spec.a_row = conv.stride[1] * (widens ? conv.in_channels : conv.in_step[1]);
-  spec.c_batch[1] = rank == 3 ? seen->strides[0] : 0;
-  spec.c_row = seen->strides[rank - 1];
-  bind_product(binding, spec, conv, input, panels_by_column(binding, conv), seen->strides);
+  spec.has_bias = conv.bias.has_value();
+  spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
+  std::vector<TensorView> reads{conv.input, packed_panels(binding, *conv.weights, spec)};
+  if (conv.bias) reads.push_back(*conv.bias);
+  binding.run_with(kernels().matmul->packed, spec, std::move(reads),
+                   {binding.result(0, at::kFloat, conv.result.sizes)});
   return true;
 }
 
 template <size_t kGroups>
 bool bind_convolution(Binding& binding) {
   const auto conv = convolution_of(binding, kGroups);
-  return conv && (bind_position(binding, *conv) || bind_columns(binding, *conv) || bind_channels(binding, *conv));
+  return conv && (bind_position(binding, *conv) || bind_channels(binding, *conv));
 }
 
 // (..., transposed, output_padding, groups)

@@ -51,8 +51,9 @@ class Binding {
   virtual TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) = 0;
   // A constant of the plan's own.
   virtual TensorView keep(at::Tensor constant) = 0;
-  // A constant weight in the form that a kernel wants. Made once in a module for all its plans: `form` names what `make` makes of `weight`.
-  virtual TensorView packed(const at::Tensor& weight, std::string_view form,
+  // A constant weight in the form that a kernel wants: contiguous floats of these sizes. Made once in a module for all its plans: `form` names
+  // what `make` makes of `weight`.
+  virtual TensorView packed(const at::Tensor& weight, std::string_view form, at::IntArrayRef sizes,
                             const std::function<at::Tensor()>& make) = 0;
 
   // Calls `kernel` with the addresses of `reads`, then of `writes` (scratch is among the writes). `can_fail`: it may return false.

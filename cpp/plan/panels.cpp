@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "kernels/dispatch.h"
@@ -21,15 +20,12 @@ std::string form_of(const MatmulSpec& spec) {
 
 TensorView packed_panels(Binding& binding, const at::Tensor& weight, const MatmulSpec& spec) {
   const int64_t floats = panel_floats(spec.columns, spec.depth, kernels().matmul->panel);
-  TensorView view = binding.packed(weight, form_of(spec), [&] {
+  return binding.packed(weight, form_of(spec), {floats}, [&] {
     at::Tensor panels = at::empty({floats}, at::kFloat);
     void* addresses[] = {const_cast<void*>(weight.const_data_ptr()), panels.mutable_data_ptr()};
     kernels().matmul->pack(&spec, addresses);
     return panels;
   });
-  // They may have come from a file.
-  if (view.meta != TensorMeta::contiguous(at::kFloat, {floats})) throw std::length_error("panels of another size");
-  return view;
 }
 
 }  // namespace stator

@@ -92,7 +92,8 @@ class Tracer final : private Binding {
   void result_is_known(size_t i, c10::IValue value) override;
   TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override;
   TensorView keep(at::Tensor constant) override;
-  TensorView packed(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make) override;
+  TensorView packed(const at::Tensor& weight, std::string_view form, at::IntArrayRef sizes,
+                    const std::function<at::Tensor()>& make) override;
   void run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;
   void can_also(std::shared_ptr<const KernelVariants> variants) override;

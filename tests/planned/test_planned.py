@@ -249,6 +249,29 @@ def test_a_record_of_another_plan_is_not_believed(mlp):
     assert (planned["restored"], planned["made_anew"]) == (0, 1)
 
 
+LAYERS = {
+    "panels of": (torch.nn.Linear(64, 32), (4, 64)),
+    "channels in": (torch.nn.Conv2d(3, 8, 3), (1, 3, 8, 8)),
+}
+
+
+@pytest.mark.parametrize("form", LAYERS)
+def test_a_packed_weight_of_another_size_is_not_believed(form, tmp_path):
+    layer, sizes = LAYERS[form]
+    original = stator.load(scripted(layer))
+    original.warm_up(f"input: float32{list(sizes)}")
+    original.save(tmp_path / "layer.stator")
+
+    def change(plans: Any) -> None:
+        (weight,) = plans["weights"]
+        assert form in weight[1]
+        weight[2] = 0 if weight[0] else 1  # the bias is smaller
+
+    rewrite_json(tmp_path / "layer.stator", "plans", change)
+    x = np.linspace(-1, 1, int(np.prod(sizes)), dtype=np.float32).reshape(sizes)
+    np.testing.assert_allclose(stator.load(tmp_path / "layer.stator")(x).numpy(), original(x).numpy(), rtol=1e-5, atol=1e-5)
+
+
 def test_another_format_is_refused(mlp):
     rewrite_json(mlp, "manifest", lambda manifest: manifest.update(format=2))
     with pytest.raises(stator.UnsupportedError, match=r"format 2.*convert the model anew"):

@@ -91,8 +91,11 @@ class BindingProbe : public Binding {
     return view_of(at::isFloatingType(dtype) ? tensor.fill_(std::numeric_limits<double>::quiet_NaN()) : tensor, false);
   }
   TensorView keep(at::Tensor constant) override { return view_of(constant, true); }
-  TensorView packed(const at::Tensor&, std::string_view, const std::function<at::Tensor()>& make) override {
-    return view_of(make(), true);
+  TensorView packed(const at::Tensor&, std::string_view, at::IntArrayRef sizes,
+                    const std::function<at::Tensor()>& make) override {
+    at::Tensor made = make();
+    EXPECT_EQ(made.sizes(), sizes);
+    return view_of(std::move(made), true);
   }
   void run(TileExpression) override { FAIL() << "not expected"; }
   void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,

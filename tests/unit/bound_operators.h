@@ -133,8 +133,11 @@ class BoundOperator : public Binding {
     return room(TensorMeta::contiguous(dtype, sizes));
   }
   TensorView keep(at::Tensor constant) override { return *view_of(constant); }
-  TensorView packed(const at::Tensor&, std::string_view, const std::function<at::Tensor()>& make) override {
-    return *view_of(make());
+  TensorView packed(const at::Tensor&, std::string_view, at::IntArrayRef sizes,
+                    const std::function<at::Tensor()>& make) override {
+    const at::Tensor made = make();
+    EXPECT_EQ(made.sizes(), sizes);
+    return *view_of(made);
   }
   void run(TileExpression) override { ADD_FAILURE() << "pointwise"; }
   void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,

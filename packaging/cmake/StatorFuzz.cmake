@@ -3,7 +3,8 @@
 
 stator_sources(fuzzed_sources "${PROJECT_SOURCE_DIR}/cpp/graph/*.cpp" "${PROJECT_SOURCE_DIR}/cpp/frontend/export/*.cpp"
                               "${PROJECT_SOURCE_DIR}/cpp/frontend/torchscript/pickle*.cpp")
-add_library(stator_fuzzed STATIC ${fuzzed_sources} "${PROJECT_SOURCE_DIR}/cpp/frontend/archive.cpp")
+add_library(stator_fuzzed STATIC ${fuzzed_sources} "${PROJECT_SOURCE_DIR}/cpp/frontend/archive.cpp"
+            "${PROJECT_SOURCE_DIR}/cpp/frontend/json.cpp" "${PROJECT_SOURCE_DIR}/cpp/frontend/tensor_memory.cpp")
 target_include_directories(stator_fuzzed PUBLIC "${PROJECT_SOURCE_DIR}/cpp")
 # LibTorch is not instrumented: what its functions are called through has other types in its eyes.
 target_compile_options(stator_fuzzed PUBLIC -fsanitize=fuzzer-no-link -fno-sanitize=function)

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim
+from torch.export.pt2_archive._package import package_pt2
 
 import stator
 
@@ -142,7 +143,7 @@ def test_weights_are_mapped(data, tmp_path):
         ("models/model.json", b"{", "no JSON"),
         ("models/model.json", b"[]", "schema_version"),
         ("models/model.json", b"[" * 100_000, "no JSON"),
-        ("models/model.json", None, "with one program"),
+        ("models/model.json", None, "has no program"),
         ("data/weights/weight_0", b"123", "does not fit its 3 bytes"),
         ("data/weights/weight_0", b"", "no values in the archive"),
         ("data/weights/weight_0", None, 'no "data/weights/weight_0"'),
@@ -153,6 +154,13 @@ def test_weights_are_mapped(data, tmp_path):
 def test_damaged_members_are_named(data, name, content, message):
     with pytest.raises(stator.Error, match=message):
         stator.load(rewritten(data, lambda member, old: content if member == name else old))
+
+
+def test_several_programs_are_listed(tmp_path):
+    one = torch.export.export(nn.ReLU(), (torch.randn(2),))
+    package_pt2(tmp_path / "two.pt2", exported_programs={"decode": one, "prefill": one})
+    with pytest.raises(stator.UnsupportedError, match=r"2 programs \(decode, prefill\); save each in a file of its own"):
+        stator.load(tmp_path / "two.pt2")
 
 
 def changed_json(data: bytes, change) -> bytes:

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 #include "graph/error.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 using Kind = c10::TypeKind;
 

@@ -11,6 +11,8 @@
 namespace stator::exported {
 namespace {
 
+using namespace json;
+
 constexpr int kDeepest = 64;  // graphs within graphs
 
 using ReadAlternative = Argument (*)(const Json&);

@@ -1,10 +1,12 @@
 // Arguments of nodes, and what tensors are like, out of JSON.
 #pragma once
 
-#include "frontend/export/json.h"
 #include "frontend/export/schema.h"
+#include "frontend/json.h"
 
 namespace stator::exported {
+
+using json::Json;
 
 // `depth` counts the graphs around.
 Argument read_argument(const Json& json, int depth);

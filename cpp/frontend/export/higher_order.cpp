@@ -6,10 +6,12 @@
 
 #include "frontend/export/arguments.h"
 #include "frontend/export/importer.h"
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 // One call of a higher-order operator, its arguments by position.
 class Call {

@@ -5,13 +5,15 @@
 
 #include "frontend/export/arguments.h"
 #include "frontend/export/higher_order.h"
-#include "frontend/export/json.h"
 #include "frontend/export/scalar_functions.h"
+#include "frontend/json.h"
 #include "graph/error.h"
 #include "graph/operator.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 constexpr std::string_view kOperators = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";

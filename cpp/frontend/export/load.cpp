@@ -1,15 +1,17 @@
 #include "frontend/export/load.h"
 
-#include "frontend/export/json.h"
 #include "frontend/export/method.h"
 #include "frontend/export/records.h"
 #include "frontend/export/schema_reader.h"
 #include "frontend/export/weights.h"
+#include "frontend/json.h"
 #include "graph/error.h"
 
 namespace stator {
+
 Program load_export(const ArchiveBytes& bytes, bool borrow) {
   using namespace exported;
+  using namespace json;
   try {
     const Records records(bytes);
     const ExportedProgram source = read_program(records.program());

@@ -6,14 +6,16 @@
 #include "frontend/export/arguments.h"
 #include "frontend/export/guards.h"
 #include "frontend/export/importer.h"
-#include "frontend/export/json.h"
 #include "frontend/export/structure.h"
+#include "frontend/json.h"
 #include "graph/error.h"
 #include "graph/log.h"
 #include "graph/operator.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 using InputKind = InputSpec::Kind;
 

@@ -27,6 +27,12 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
 }  // namespace
 
 Records::Records(ArchiveBytes bytes) : bytes_(std::move(bytes)) {
@@ -60,9 +66,12 @@ void Records::find_program() {
     if (name.starts_with(kModels) && name.ends_with(kJson))
       models.push_back(name.substr(kModels.size(), name.size() - kModels.size() - kJson.size()));
   }
-  if (models.size() != 1)
-    throw Error(models.empty() ? ErrorCode::kBadModel : ErrorCode::kUnsupported,
-                "expected an archive with one program, got one with " + std::to_string(models.size()));
+  std::sort(models.begin(), models.end());
+  if (models.empty()) throw Error(ErrorCode::kBadModel, "the archive is damaged: it has no program");
+  if (models.size() > 1)
+    throw Error(ErrorCode::kUnsupported, "the archive holds " + std::to_string(models.size()) + " programs (" +
+                                             listed(models) +
+                                             "); save each in a file of its own with torch.export.save");
   const std::string& model = models[0];
   program_ = std::string(kModels) + model + std::string(kJson);
   for (const std::string kind : {"weights", "constants"}) {

@@ -3,11 +3,13 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 #include "graph/operator.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 using Kind = c10::TypeKind;
 

@@ -1,12 +1,14 @@
 #include "frontend/export/schema_reader.h"
 
 #include "frontend/export/arguments_reader.h"
-#include "frontend/export/json.h"
 #include "frontend/export/tree_reader.h"
+#include "frontend/json.h"
 #include "graph/error.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 constexpr int64_t kMajor = 8;
 

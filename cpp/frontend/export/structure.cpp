@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 #include "graph/named_tuple.h"
 #include "graph/operator.h"
 
 namespace stator::exported {
 namespace {
+
+using namespace json;
 
 using Kind = TreeSpec::Kind;
 

@@ -5,6 +5,8 @@
 namespace stator::exported {
 namespace {
 
+using namespace json;
+
 constexpr int kDeepest = 64;
 
 c10::IValue key_of(const Json& json) {

@@ -8,13 +8,7 @@
 namespace stator::planned {
 namespace {
 
-using exported::boolean;
-using exported::integer;
-using exported::list;
-using exported::malformed;
-using exported::member;
-using exported::optional_member;
-using exported::text;
+using namespace json;
 using Kind = SizeExpression::Kind;
 using Comparison = SizeCondition::Comparison;
 

@@ -8,11 +8,7 @@
 namespace stator::planned {
 namespace {
 
-using exported::integer;
-using exported::list;
-using exported::malformed;
-using exported::member;
-using exported::text;
+using namespace json;
 
 constexpr int kDeepest = 200;
 constexpr size_t kNodeParts = 6;

@@ -12,13 +12,7 @@ namespace stator {
 namespace {
 
 using namespace planned;
-using exported::boolean;
-using exported::integer;
-using exported::list;
-using exported::malformed;
-using exported::member;
-using exported::optional_member;
-using exported::text;
+using namespace json;
 
 // Records by name, without the archive's own folder.
 class Records {
@@ -33,7 +27,7 @@ class Records {
   std::span<const char> bytes(const std::string& name) const { return member_bytes(bytes_.span(), find(name)); }
   Json json(const std::string& name) const {
     const auto text = checked_member_bytes(bytes_.span(), find(name));
-    return exported::parse_json({text.data(), text.size()}, name);
+    return parse_json({text.data(), text.size()}, name);
   }
 
  private:

@@ -1,22 +1,17 @@
 #include "frontend/planned/tensors.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_make_per_channel_quantized_tensor.h>
 #include <ATen/ops/_make_per_tensor_quantized_tensor.h>
 
-#include <cstring>
-
+#include "frontend/tensor_memory.h"
 #include "graph/dtype.h"
 #include "graph/error.h"
 
 namespace stator::planned {
 namespace {
 
-using exported::integer;
-using exported::list;
-using exported::malformed;
-using exported::text;
+using namespace json;
 
 constexpr uintptr_t kAlignment = 64;
 constexpr size_t kMostDimensions = 64;
@@ -46,7 +41,7 @@ at::Tensor quantized(const at::Tensor& numbers, const Json& quantizer, const Ten
   const bool can_be = c10::toQIntType(numbers.scalar_type()) != numbers.scalar_type();
   if (!can_be || (parts != 2 && parts != 3)) malformed("a quantizer is not what it should be");
   if (parts == 2) {
-    return at::_make_per_tensor_quantized_tensor(numbers, exported::number(quantizer[0], "a scale"),
+    return at::_make_per_tensor_quantized_tensor(numbers, number(quantizer[0], "a scale"),
                                                  integer(quantizer[1], "a zero point"));
   }
   const at::Tensor scales = known[quantizer[0]], zero_points = known[quantizer[1]];
@@ -56,41 +51,6 @@ at::Tensor quantized(const at::Tensor& numbers, const Json& quantizer, const Ten
   };
   if (!fits(scales) || !fits(zero_points)) malformed("a quantizer does not fit its numbers");
   return at::_make_per_channel_quantized_tensor(numbers, scales, zero_points, axis);
-}
-
-// Storage that a tensor needs, in bytes; nullopt if that is no sensible number.
-std::optional<uint64_t> bytes_needed(at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset,
-                                     size_t element_size) {
-  int64_t last = offset, elements = 1;
-  bool empty = false;
-  if (offset < 0) return std::nullopt;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    int64_t span = 0;
-    if (sizes[i] < 0 || strides[i] < 0) return std::nullopt;
-    empty |= sizes[i] == 0;
-    if (__builtin_mul_overflow(sizes[i] > 0 ? sizes[i] - 1 : 0, strides[i], &span) ||
-        __builtin_add_overflow(last, span, &last) ||
-        __builtin_mul_overflow(elements, sizes[i] > 0 ? sizes[i] : 1, &elements))
-      return std::nullopt;
-  }
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<uint64_t>(last) + 1, element_size, &bytes)) return std::nullopt;
-  if (__builtin_mul_overflow(elements, static_cast<int64_t>(element_size), &elements)) return std::nullopt;
-  return empty ? 0 : bytes;
-}
-
-c10::Storage copied(std::span<const char> bytes) {
-  auto* allocator = c10::GetAllocator(at::kCPU);
-  at::DataPtr data = allocator->allocate(bytes.size());
-  if (!bytes.empty()) std::memcpy(data.get(), bytes.data(), bytes.size());
-  return {c10::Storage::use_byte_size_t(), bytes.size(), std::move(data), allocator, /*resizable=*/true};
-}
-
-c10::Storage borrowed(std::span<const char> bytes, const ArchiveBytes& archive) {
-  auto* owner = new std::shared_ptr<const void>(archive.data);
-  const auto release = [](void* context) { delete static_cast<std::shared_ptr<const void>*>(context); };
-  at::DataPtr data(const_cast<char*>(bytes.data()), owner, release, at::kCPU);
-  return {c10::Storage::use_byte_size_t(), bytes.size(), std::move(data), nullptr, /*resizable=*/false};
 }
 
 std::vector<int64_t> integers(const Json& numbers, const char* what) {
@@ -109,13 +69,9 @@ at::Tensor read_tensor(const Json& row, const std::vector<c10::Storage>& memory)
   const auto sizes = integers(row[3], "sizes"), strides = integers(row[4], "strides");
   if (sizes.size() != strides.size() || sizes.size() > kMostDimensions) malformed("a tensor has no shape");
   const c10::Storage& storage = memory[static_cast<size_t>(index)];
-  const auto needed = bytes_needed(sizes, strides, offset, c10::elementSize(*dtype));
+  const auto needed = bytes_needed(*dtype, sizes, strides, offset);
   if (!needed || *needed > storage.nbytes()) malformed("a tensor does not fit its memory");
-  at::Tensor out = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(*dtype));
-  out.unsafeGetTensorImpl()->set_storage_offset(offset);
-  out.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
-  return out;
+  return tensor_over(storage, *dtype, sizes, strides, offset);
 }
 
 }  // namespace
@@ -143,11 +99,7 @@ bool TensorWriter::has_memory(const at::Tensor& tensor) const {
 TensorReader::TensorReader(const Json& rows, size_t records, const std::function<std::span<const char>(size_t)>& record,
                            const ArchiveBytes& archive, bool borrow) {
   std::vector<c10::Storage> memory;
-  for (size_t i = 0; i < records; ++i) {
-    const auto bytes = record(i);
-    const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment == 0;
-    memory.push_back(borrow && aligned ? borrowed(bytes, archive) : copied(bytes));
-  }
+  for (size_t i = 0; i < records; ++i) memory.push_back(storage_of(record(i), archive, borrow, kAlignment));
   for (const Json& row : list(rows, "tensors")) {
     const at::Tensor plain = read_tensor(row, memory);
     tensors_.push_back(row[5].is_null() ? plain : quantized(plain, row[5], *this));

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "frontend/archive.h"
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 
 namespace stator::planned {
 
-using exported::Json;
+using json::Json;
 
 class TensorWriter {
  public:

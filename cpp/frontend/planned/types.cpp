@@ -13,10 +13,7 @@
 namespace stator::planned {
 namespace {
 
-using exported::integer;
-using exported::list;
-using exported::malformed;
-using exported::text;
+using namespace json;
 
 struct Plain {
   const char* name;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 
 namespace stator::planned {
 
-using exported::Json;
+using json::Json;
 
 class TypeWriter {
  public:

@@ -15,11 +15,7 @@
 namespace stator::planned {
 namespace {
 
-using exported::alternative;
-using exported::integer;
-using exported::list;
-using exported::malformed;
-using exported::text;
+using namespace json;
 
 // As bits where JSON has no number for it.
 Json write_float(double number) {
@@ -66,8 +62,7 @@ Json write_text(const std::string& text) {
 std::string read_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   std::string out;
-  for (const Json& byte : list(exported::member(value, "bytes"), "bytes"))
-    out += static_cast<char>(integer(byte, "a byte"));
+  for (const Json& byte : list(member(value, "bytes"), "bytes")) out += static_cast<char>(integer(byte, "a byte"));
   return out;
 }
 

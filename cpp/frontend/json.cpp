@@ -1,11 +1,11 @@
-#include "frontend/export/json.h"
+#include "frontend/json.h"
 
 #include <limits>
 #include <vector>
 
 #include "graph/error.h"
 
-namespace stator::exported {
+namespace stator::json {
 
 void malformed(const std::string& what) { throw Error(ErrorCode::kBadModel, "the archive is damaged: " + what); }
 
@@ -83,4 +83,4 @@ std::pair<std::string_view, const Json*> alternative(const Json& object, const c
   return found;
 }
 
-}  // namespace stator::exported
+}  // namespace stator::json

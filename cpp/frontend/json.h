@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stator::exported {
+namespace stator::json {
 
 using Json = nlohmann::ordered_json;
 
@@ -30,4 +30,4 @@ double number(const Json& value, const char* what);
 // An object with one member: its name says what it is. Fields that a writer left null do not count.
 std::pair<std::string_view, const Json*> alternative(const Json& object, const char* what);
 
-}  // namespace stator::exported
+}  // namespace stator::json

@@ -1,17 +1,15 @@
 #include "frontend/export/guards.h"
 
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <utility>
+
+#include "frontend/export/arithmetic.h"
 
 namespace stator::exported {
 namespace {
 
 using Kind = SizeExpression::Kind;
 using Comparison = SizeCondition::Comparison;
-
-constexpr int kDeepest = 64;
 
 constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{{
     {"==", Comparison::kEqual},
@@ -22,52 +20,22 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{{
     {">", Comparison::kGreater},
 }};
 
-SizeExpression number(int64_t value) {
-  SizeExpression out;
-  out.number = value;
-  return out;
-}
-
-SizeExpression combined(Kind kind, SizeExpression left, SizeExpression right) {
-  SizeExpression out;
-  out.kind = kind;
-  out.operands.push_back(std::move(left));
-  out.operands.push_back(std::move(right));
-  return out;
-}
-
-// Thrown where a guard is something else; never leaves this file.
-struct NotUnderstood {};
-
-class Reader {
+class Reader final : ArithmeticReader {
  public:
-  Reader(std::string_view text, const ResolveInput& resolve) : text_(text), resolve_(resolve) {}
+  Reader(std::string_view text, const ResolveInput& resolve) : ArithmeticReader(text), resolve_(resolve) {}
 
   std::vector<SizeCondition> read() {
     std::vector<SizeCondition> out;
     do {
       out.push_back(condition());
     } while (take_word("and"));
-    skip_space();
-    if (position_ != text_.size()) throw NotUnderstood();
+    if (!at_end()) throw NotUnderstood();
     return out;
   }
 
  private:
-  void skip_space() {
-    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
-  }
-  bool take(std::string_view wanted) {
-    skip_space();
-    if (!text_.substr(position_).starts_with(wanted)) return false;
-    position_ += wanted.size();
-    return true;
-  }
-  void expect(std::string_view wanted) {
-    if (!take(wanted)) throw NotUnderstood();
-  }
   bool take_word(std::string_view wanted) {
-    skip_space();
+    if (at_end()) return false;
     const std::string_view rest = text_.substr(position_);
     if (!rest.starts_with(wanted) || (rest.size() > wanted.size() && rest[wanted.size()] != ' ')) return false;
     position_ += wanted.size();
@@ -76,9 +44,9 @@ class Reader {
 
   SizeCondition condition() {
     SizeCondition out;
-    skip_space();
+    if (at_end()) throw NotUnderstood();
     const size_t start = position_;
-    out.left = sum(0);
+    out.left = sum();
     bool compared = false;
     for (const auto& [sign, comparison] : kComparisons) {
       if (compared || !take(sign)) continue;
@@ -86,7 +54,7 @@ class Reader {
       compared = true;
     }
     if (!compared) throw NotUnderstood();
-    out.right = sum(0);
+    out.right = sum();
     out.text = readable(text_.substr(start, position_ - start));
     return out;
   }
@@ -107,52 +75,11 @@ class Reader {
     return out;
   }
 
-  SizeExpression sum(int depth) {
-    if (depth > kDeepest) throw NotUnderstood();
-    SizeExpression out = product(depth);
-    for (;;) {
-      if (take("+")) {
-        out = combined(Kind::kSum, std::move(out), product(depth));
-      } else if (take("-")) {
-        out = combined(Kind::kSum, std::move(out), combined(Kind::kProduct, number(-1), product(depth)));
-      } else {
-        return out;
-      }
-    }
-  }
-
-  SizeExpression product(int depth) {
-    SizeExpression out = power(depth);
-    for (;;) {
-      if (take("//")) {
-        out = combined(Kind::kFloorQuotient, std::move(out), power(depth));
-      } else if (take("%")) {
-        out = combined(Kind::kRemainder, std::move(out), power(depth));
-      } else if (take("*")) {
-        out = combined(Kind::kProduct, std::move(out), power(depth));
-      } else {
-        return out;
-      }
-    }
-  }
-
-  SizeExpression power(int depth) {
-    if (take("-")) return combined(Kind::kProduct, number(-1), power(depth + 1));
-    SizeExpression out = value(depth);
-    return take("**") ? combined(Kind::kPower, std::move(out), power(depth + 1)) : out;
-  }
-
-  SizeExpression value(int depth) {
-    if (depth > kDeepest) throw NotUnderstood();
-    if (take("(")) {
-      SizeExpression out = sum(depth + 1);
-      expect(")");
-      return out;
-    }
+  SizeExpression operand(int depth) override {
     if (take("max(")) return extreme(Kind::kGreatest, depth);
     if (take("min(")) return extreme(Kind::kLeast, depth);
-    if (take("L")) return input();
-    return number(whole_number());
+    expect("L");
+    return input();
   }
 
   SizeExpression extreme(Kind kind, int depth) {
@@ -187,20 +114,7 @@ class Reader {
     return *found;
   }
 
-  int64_t whole_number() {
-    skip_space();
-    int64_t out = 0;
-    auto [end, failure] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), out);
-    if (failure != std::errc()) throw NotUnderstood();
-    position_ = static_cast<size_t>(end - text_.data());
-    // 2.5 and the like
-    if (position_ < text_.size() && (text_[position_] == '.' || text_[position_] == 'e')) throw NotUnderstood();
-    return out;
-  }
-
-  std::string_view text_;
   const ResolveInput& resolve_;
-  size_t position_ = 0;
 };
 
 }  // namespace

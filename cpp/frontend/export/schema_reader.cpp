@@ -1,6 +1,10 @@
 #include "frontend/export/schema_reader.h"
 
+#include <cmath>
+#include <optional>
+
 #include "frontend/export/arguments_reader.h"
+#include "frontend/export/bare_words.h"
 #include "frontend/export/tree_reader.h"
 #include "frontend/json.h"
 #include "graph/error.h"
@@ -10,6 +14,8 @@ namespace {
 
 using namespace json;
 
+// Version 7 is torch 2.5's. 8 lets bounds be absent and writes None and infinities another way; see also parse_symbols().
+constexpr int64_t kOldestMajor = 7;
 constexpr int64_t kMajor = 8;
 
 // What nodes say of themselves is most of a file, and only their place in the source is wanted.
@@ -20,10 +26,10 @@ bool worth_reading(std::string_view parent, std::string_view key) {
 void check_version(const Json& json) {
   const Json& version = member(json, "schema_version");
   const int64_t major = integer(member(version, "major"), "schema_version.major");
-  if (major == kMajor) return;
+  if (major >= kOldestMajor && major <= kMajor) return;
   throw Error(ErrorCode::kUnsupported, "the program's schema is version " + std::to_string(major) +
-                                           "; this version of Stator reads version " + std::to_string(kMajor) +
-                                           " (torch 2.5 and later)");
+                                           "; this version of Stator reads versions " + std::to_string(kOldestMajor) +
+                                           " and " + std::to_string(kMajor) + " (torch 2.5 and later)");
 }
 
 [[noreturn]] void refuse_kind(const char* what, std::string_view kind) {
@@ -87,24 +93,30 @@ void read_calling(const Json& module, ExportedProgram& program) {
   }
 }
 
+// nullopt if there is none.
+std::optional<int64_t> bound(const Json& range, const char* name) {
+  const Json* json = optional_member(range, name);
+  if (!json || (!json->is_number_integer() && std::isinf(number(*json, name)))) return std::nullopt;
+  return integer(*json, name);
+}
+
 void read_ranges(const Json& json, ExportedProgram& program) {
   if (!json.is_object()) malformed("range_constraints is no object");
   // Export takes sizes of 0 and 1 for special but hardly ever treats them so; "at least 2" is what it says when nobody said anything.
   constexpr int64_t kUsualLeast = 2;
   for (auto it = json.begin(); it != json.end(); ++it) {
     SizeRange& range = program.ranges[it.key()];
-    if (const Json* least = optional_member(*it, "min_val")) {
-      range.least = integer(*least, "min_val");
-      if (range.least == kUsualLeast) range.least = 0;
-    }
-    if (const Json* most = optional_member(*it, "max_val")) range.most = integer(*most, "max_val");
+    const auto least = bound(*it, "min_val"), most = bound(*it, "max_val");
+    if (least && *least != kUsualLeast) range.least = *least;
+    if (most) range.most = *most;
   }
 }
 
 }  // namespace
 
 ExportedProgram read_program(std::string_view text_of_program) {
-  const Json json = parse_json(text_of_program, "the program", worth_reading);
+  std::string rewritten;
+  const Json json = parse_json(without_bare_words(text_of_program, rewritten), "the program", worth_reading);
   check_version(json);
   ExportedProgram program;
   const Json& module = member(json, "graph_module");

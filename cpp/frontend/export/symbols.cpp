@@ -1,19 +1,17 @@
 #include "frontend/export/symbols.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <string>
 #include <utility>
 
-#include "graph/error.h"
+#include "frontend/export/arithmetic.h"
 
 namespace stator::exported {
 namespace {
 
 using Kind = SizeExpression::Kind;
-
-constexpr int kDeepest = 64;
 
 constexpr std::array<std::pair<std::string_view, Kind>, 10> kFunctions{{
     {"Add", Kind::kSum},
@@ -28,125 +26,102 @@ constexpr std::array<std::pair<std::string_view, Kind>, 10> kFunctions{{
     {"Max", Kind::kGreatest},
 }};
 
-std::optional<Kind> function_named(std::string_view name) {
+// Names of sympy's that are no symbols.
+constexpr std::array<std::string_view, 8> kConstants{"true", "false", "True", "False", "oo", "int_oo", "zoo", "nan"};
+
+Kind function_named(std::string_view name) {
   for (const auto& [known, kind] : kFunctions) {
     if (known == name) return kind;
   }
-  return std::nullopt;
+  throw NotUnderstood();
 }
 
-class Reader {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
+SizeExpression symbol(std::string name) {
+  SizeExpression out;
+  out.kind = Kind::kSymbol;
+  out.symbol = std::move(name);
+  return out;
+}
 
-  std::optional<SizeExpression> read() {
-    SizeExpression out = expression(0);
-    skip_space();
-    if (position_ != text_.size()) fail();
-    return known_ ? std::optional(std::move(out)) : std::nullopt;
+class Reader final : ArithmeticReader {
+ public:
+  explicit Reader(std::string_view text) : ArithmeticReader(text) {}
+
+  SizeExpression read() {
+    SizeExpression out = sum();
+    if (!at_end()) throw NotUnderstood();
+    return out;
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw Error(ErrorCode::kBadModel, "a size is no expression of sympy at character " + std::to_string(position_) +
-                                          ": " + std::string(text_.substr(0, 200)));
-  }
-
-  void skip_space() {
-    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
-  }
-  bool take(char wanted) {
-    skip_space();
-    if (position_ >= text_.size() || text_[position_] != wanted) return false;
-    ++position_;
-    return true;
-  }
-  void expect(char wanted) {
-    if (!take(wanted)) fail();
-  }
   std::string_view word() {
-    skip_space();
+    if (at_end()) throw NotUnderstood();
     const size_t start = position_;
     while (position_ < text_.size() &&
            (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_'))
       ++position_;
-    if (position_ == start) fail();
+    if (position_ == start) throw NotUnderstood();
     return text_.substr(start, position_ - start);
   }
-  int64_t whole_number() {
-    skip_space();
-    int64_t value = 0;
-    auto [end, failure] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
-    if (failure != std::errc()) fail();
-    position_ = static_cast<size_t>(end - text_.data());
-    return value;
-  }
+
   std::string quoted() {
-    skip_space();
-    if (position_ >= text_.size() || (text_[position_] != '\'' && text_[position_] != '"')) fail();
-    const char quote = text_[position_++];
-    const size_t start = position_;
-    position_ = text_.find(quote, start);
-    if (position_ == std::string_view::npos) {
-      position_ = start;
-      fail();
-    }
-    return std::string(text_.substr(start, position_++ - start));
+    if (at_end()) throw NotUnderstood();
+    const char quote = text_[position_];
+    const size_t end = text_.find(quote, position_ + 1);
+    if ((quote != '\'' && quote != '"') || end == std::string_view::npos) throw NotUnderstood();
+    const std::string_view inside = text_.substr(position_ + 1, end - position_ - 1);
+    position_ = end + 1;
+    return std::string(inside);
   }
+
   // integer=True and the like.
   void assumptions() {
-    while (take(',')) {
+    while (take(",")) {
       word();
-      expect('=');
+      expect("=");
       word();
     }
   }
 
-  SizeExpression expression(int depth) {
-    if (depth > kDeepest) fail();
-    SizeExpression out;
-    skip_space();
-    if (position_ < text_.size() &&
-        (text_[position_] == '-' || std::isdigit(static_cast<unsigned char>(text_[position_])))) {
-      out.number = whole_number();
-      return out;
-    }
+  SizeExpression operand(int depth) override {
     const std::string_view name = word();
-    if (!take('(')) {
-      known_ = false;  // true, oo
-      return out;
+    if (!take("(")) {
+      if (std::find(kConstants.begin(), kConstants.end(), name) != kConstants.end()) throw NotUnderstood();
+      return symbol(std::string(name));
     }
+    SizeExpression out;
     if (name == "Integer") {
-      out.number = whole_number();
+      out = sum(depth + 1);
     } else if (name == "Symbol") {
-      out.kind = Kind::kSymbol;
-      out.symbol = quoted();
+      out = symbol(quoted());
       assumptions();
     } else {
-      read_function(name, out, depth);
+      out = function(function_named(name), depth);
     }
-    expect(')');
+    expect(")");
     return out;
   }
 
-  void read_function(std::string_view name, SizeExpression& out, int depth) {
-    const auto kind = function_named(name);
-    known_ &= kind.has_value();
-    out.kind = kind.value_or(Kind::kSum);
+  SizeExpression function(Kind kind, int depth) {
+    SizeExpression out;
+    out.kind = kind;
     do {
-      out.operands.push_back(expression(depth + 1));
-    } while (take(','));
+      out.operands.push_back(sum(depth + 1));
+    } while (take(","));
     const bool of_two = kind == Kind::kPower || kind == Kind::kFloorQuotient || kind == Kind::kRemainder;
-    if (of_two && out.operands.size() != 2) fail();
+    if (of_two && out.operands.size() != 2) throw NotUnderstood();
+    return out;
   }
-
-  std::string_view text_;
-  size_t position_ = 0;
-  bool known_ = true;
 };
 
 }  // namespace
 
-std::optional<SizeExpression> parse_symbols(std::string_view text) { return Reader(text).read(); }
+std::optional<SizeExpression> parse_symbols(std::string_view text) {
+  try {
+    return Reader(text).read();
+  } catch (const NotUnderstood&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace stator::exported

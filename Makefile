@@ -160,6 +160,11 @@ sweep-export: native python $(VENV_STAMP)/test ## The same through torch.export,
 corpus: native python $(VENV_STAMP)/test real-models ## The export corpus in three dialects beside Python; half an hour
 	$(ENV) $(PYTHON) tests/export/corpus.py --json $(BUILD)/corpus.json $(CORPUS)
 
+# TORCH: versions, as in make export-fixtures TORCH="2.5.1 2.7.1"; without it, those that are kept.
+.PHONY: export-fixtures
+export-fixtures: ## Write the archives that tests keep of older torch versions anew: installs each, 7 GB, and removes it; rarely wanted
+	tests/export/fixtures/make.sh $(or $(TORCH),2.5.1 2.7.1 2.8.0 2.9.1 2.12.1 2.15.0)
+
 $(DEPS_STAMP)/zoo: requirements/zoo.txt $(VENV_STAMP)/test
 	$(PYTHON) -m pip install --disable-pip-version-check --quiet --no-deps --upgrade --target .deps/zoo -r requirements/zoo.txt
 	mkdir -p $(@D) && touch $@

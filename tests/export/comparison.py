@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import io
+import itertools
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,11 @@ DIALECTS: dict[str, Callable[[torch.export.ExportedProgram], torch.export.Export
     "functional": lambda program: program.run_decompositions({}),
     "core": lambda program: program.run_decompositions(),
 }
+
+
+OPTIONS = [
+    {"memory_planner": planner, "plans": plans} for planner, plans in itertools.product(("standard", "naive"), ("dynamic", "signature"))
+]
 
 
 def archive(program: torch.export.ExportedProgram) -> bytes:
@@ -102,3 +109,9 @@ def near_the_truth(got: Any, wanted: Any, exact: Any) -> bool:
         elif bool(((mine.double() - truth).abs() > 2 * (theirs.double() - truth).abs().max()).any()):
             return False
     return True
+
+
+def planned(module: stator.Module, **options: str) -> stator.Module:
+    with tempfile.NamedTemporaryFile(suffix=".stator") as file:
+        module.save(file.name)
+        return stator.load(file.name, **options)

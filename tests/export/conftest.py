@@ -4,9 +4,7 @@ from a planned file, with the plans that the runs have made."""
 from __future__ import annotations
 
 import copy
-import itertools
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -18,14 +16,10 @@ import torch
 import stator
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from comparison import DIALECTS, archive, as_torch, same
+from comparison import DIALECTS, OPTIONS, archive, as_torch, planned, same
 
 warnings.filterwarnings("ignore", category=FutureWarning)
 warnings.filterwarnings("ignore", category=DeprecationWarning)
-
-OPTIONS = [
-    {"memory_planner": planner, "plans": plans} for planner, plans in itertools.product(("standard", "naive"), ("dynamic", "signature"))
-]
 
 
 def exported(
@@ -64,12 +58,6 @@ def compare_runs(model: torch.nn.Module, module: stator.Module, order: list[tupl
             wanted = reference(*theirs[0], **theirs[1])
         same(as_torch(forward.call(*mine[0], **mine[1])), wanted, f"{what}, run {number}")
         same(mine, theirs, f"{what}, run {number}: inputs after the run")
-
-
-def planned(module: stator.Module, **options: str) -> stator.Module:
-    with tempfile.NamedTemporaryFile(suffix=".stator") as file:
-        module.save(file.name)
-        return stator.load(file.name, **options)
 
 
 @pytest.fixture(name="compare")

@@ -22,6 +22,10 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "export"))
+from fixtures.kept import archives as kept_archives
+from fixtures.kept import runs
+
 AUTO = Dim.AUTO
 DIALECTS: dict[str, Callable[[ExportedProgram], ExportedProgram]] = {
     "training": lambda program: program,
@@ -152,6 +156,14 @@ def without_folders(program: ExportedProgram) -> bytes:
     return buffer.getvalue()
 
 
+def older() -> Iterator[tuple[str, bytes, tuple[Any, ...]]]:
+    """What torch 2.5 and 2.8 wrote themselves."""
+    for kept in ("2.5.1/lengths.export.pt2", "2.5.1/constants.core.pt2", "2.8.0/counter.functional.pt2"):
+        (run, *_), _ = runs(kept)
+        version, name = kept.split("/")
+        yield f"torch-{version}.{name}", kept_archives()[kept], run["args"]
+
+
 def archives() -> Iterator[tuple[str, bytes, tuple[Any, ...]]]:
     for name, model, args, sizes in exported():
         program = torch.export.export(model.eval(), args, dynamic_shapes=sizes)
@@ -159,6 +171,7 @@ def archives() -> Iterator[tuple[str, bytes, tuple[Any, ...]]]:
             yield f"{name}.{dialect}.pt2", saved(lowered(program)), args
         if name in ("dense", "state"):
             yield f"{name}.flat.pt2", without_folders(program), args
+    yield from older()
     for name, module, inputs in scripted():
         buffer = io.BytesIO()
         torch.jit.save(module, buffer)

@@ -1,5 +1,8 @@
 #include "plan/liveness.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace stator {
 namespace {
 
@@ -20,29 +23,35 @@ std::vector<int32_t> successors(const Plan& plan, int32_t pc) {
   }
 }
 
+constexpr int32_t kBits = 64;
+
+void add(std::vector<uint64_t>& slots, int32_t slot) { slots[slot / kBits] |= uint64_t{1} << slot % kBits; }
+void remove(std::vector<uint64_t>& slots, int32_t slot) { slots[slot / kBits] &= ~(uint64_t{1} << slot % kBits); }
+
 }  // namespace
 
-Liveness::Liveness(const Plan& plan) : live_(plan.code.size() + 1, std::vector<bool>(plan.slot_count)) {
-  for (int32_t slot : plan.outputs) live_.back()[slot] = true;
+Liveness::Liveness(const Plan& plan)
+    : live_(plan.code.size() + 1, Slots((static_cast<size_t>(plan.slot_count) + kBits - 1) / kBits)) {
+  for (int32_t slot : plan.outputs) add(live_.back(), slot);
+  Slots live(live_.back().size());
   // Backwards, until nothing changes: twice, or once more for each loop in a loop.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto pc = static_cast<int32_t>(plan.code.size()) - 1; pc >= 0; --pc) {
       const Instruction& instruction = plan.code[pc];
-      std::vector<bool> live(plan.slot_count);
+      std::fill(live.begin(), live.end(), 0);
       for (int32_t next : successors(plan, pc)) {
-        for (int32_t slot = 0; slot < plan.slot_count; ++slot)
-          if (live_[next][slot]) live[slot] = true;
+        for (size_t i = 0; i < live.size(); ++i) live[i] |= live_[next][i];
       }
       const int32_t* operands = plan.operands.data() + instruction.operands;
       // A counter is read where it is written.
       if (instruction.kind != InstructionKind::kLoopNext) {
-        for (int32_t i = 0; i < instruction.output_count; ++i) live[operands[instruction.input_count + i]] = false;
+        for (int32_t i = 0; i < instruction.output_count; ++i) remove(live, operands[instruction.input_count + i]);
       }
-      for (int32_t i = 0; i < instruction.input_count; ++i) live[operands[i]] = true;
-      if (instruction.kind == InstructionKind::kLoopNext) live[operands[instruction.input_count]] = true;
+      for (int32_t i = 0; i < instruction.input_count; ++i) add(live, operands[i]);
+      if (instruction.kind == InstructionKind::kLoopNext) add(live, operands[instruction.input_count]);
       if (live != live_[pc]) {
-        live_[pc] = std::move(live);
+        live_[pc] = live;
         changed = true;
       }
     }
@@ -51,8 +60,10 @@ Liveness::Liveness(const Plan& plan) : live_(plan.code.size() + 1, std::vector<b
 
 std::vector<int32_t> Liveness::before(int32_t pc) const {
   std::vector<int32_t> slots;
-  for (size_t slot = 0; slot < live_[pc].size(); ++slot)
-    if (live_[pc][slot]) slots.push_back(static_cast<int32_t>(slot));
+  for (size_t i = 0; i < live_[pc].size(); ++i) {
+    for (uint64_t left = live_[pc][i]; left != 0; left &= left - 1)
+      slots.push_back(static_cast<int32_t>(i) * kBits + std::countr_zero(left));
+  }
   return slots;
 }
 

@@ -1,6 +1,7 @@
 // Which slots of a plan may still be read when a run has come to an instruction.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "plan/plan.h"
@@ -15,7 +16,8 @@ class Liveness {
   std::vector<int32_t> before(int32_t pc) const;
 
  private:
-  std::vector<std::vector<bool>> live_;  // by instruction and behind the last, by slot
+  using Slots = std::vector<uint64_t>;  // a bit each
+  std::vector<Slots> live_;             // by instruction and behind the last
 };
 
 }  // namespace stator

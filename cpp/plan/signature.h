@@ -43,6 +43,7 @@ class InputSignature {
   const std::vector<SignatureEntry>& entries() const { return entries_; }  // inputs, then state
   // Plans differ in how many parts large work is done in.
   int threads() const { return threads_; }
+  size_t hash() const { return hash_; }
   // The same as *this == InputSignature(values), without making one.
   bool matches(const RunValues& values) const;
   bool operator==(const InputSignature& other) const {

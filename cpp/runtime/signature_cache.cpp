@@ -31,40 +31,60 @@ struct CountedPlan {
 }  // namespace
 
 SignatureCache::Entries::iterator SignatureCache::touch(const InputSignature& signature) {
-  auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.signature == signature; });
-  if (found != entries_.end()) entries_.splice(entries_.begin(), entries_, found);
-  return found;
+  const auto [first, last] = places_.equal_range(signature.hash());
+  const auto found = std::find_if(first, last, [&](const auto& place) { return place.second->signature == signature; });
+  if (found == last) return entries_.end();
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return entries_.begin();
 }
 
-void SignatureCache::insert(Entry entry) {
-  entries_.push_front(std::move(entry));
-  if (entries_.size() <= limit_) return;
-  if (entries_.back().plan) evictions_.fetch_add(1, std::memory_order_relaxed);
-  entries_.pop_back();
+SignatureCache::Entries::iterator SignatureCache::insert(const InputSignature& signature) {
+  entries_.push_front({signature, nullptr});
+  places_.emplace(signature.hash(), entries_.begin());
+  if (entries_.size() > limit_) {
+    const auto oldest = std::prev(entries_.end());
+    if (oldest->plan) evictions_.fetch_add(1, std::memory_order_relaxed);
+    const auto [first, last] = places_.equal_range(oldest->signature.hash());
+    places_.erase(std::find_if(first, last, [&](const auto& place) { return place.second == oldest; }));
+    entries_.pop_back();
+  }
+  return entries_.begin();
 }
 
-bool SignatureCache::is_worth_it(const Entry& entry, bool at_once) {
-  if (no_memory_ || entry.refused || entry.being_made) return false;
-  return at_once || (entry.sights >= 2 && credit_ >= kCostOfPlan) || entry.sights >= kSightsThatSuffice;
+bool SignatureCache::is_worth_it(const InputSignature& signature) {
+  if (seen_.size() >= kMostSeen) seen_.clear();
+  auto [found, added] = seen_.try_emplace(signature.hash());
+  Seen& seen = found->second;
+  const int64_t since = (lookups_ - seen.last) / kForgottenBy;
+  seen.often = (since < 31 ? seen.often >> since : 0) + 1;
+  seen.last = lookups_;
+  if (added) return false;
+  const bool rich = credit_ > most_credit() / 2 && entries_.size() < limit_;
+  const bool is_short = seen.time / kTimesTheShortest <= shortest_;
+  return seen.often >= kOftenEnough || rich || (is_short && credit_ >= kCostOfPlan);
 }
 
 SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool at_once) {
   std::lock_guard lock(mutex_);
+  ++lookups_;
   auto found = touch(signature);
-  if (found == entries_.end()) {
-    insert({signature, nullptr});
-    found = entries_.begin();
+  if (found != entries_.end()) {
+    if (found->plan) earn(kEarnedByHit);
+    if (found->plan || found->refused || found->being_made) return {found->plan};
   }
-  if (found->plan) {
-    credit_ = std::min(credit_ + 1, most_credit());
-    return {found->plan};
-  }
-  found->sights = std::min(found->sights + 1, kSightsThatSuffice);
-  if (!is_worth_it(*found, at_once)) return {};
+  if (no_memory_) return {};
+  earn(kEarnedByMiss);
+  if (!is_worth_it(signature) && !at_once) return {};
   credit_ = std::max<int64_t>(credit_ - kCostOfPlan, 0);
+  if (found == entries_.end()) found = insert(signature);
   found->being_made = true;
   return {.make = true};
+}
+
+void SignatureCache::took(const InputSignature& signature, Ticks time) {
+  std::lock_guard lock(mutex_);
+  shortest_ = std::min(shortest_, time);
+  if (auto found = seen_.find(signature.hash()); found != seen_.end()) found->second.time = time;
 }
 
 SignatureCache::Found SignatureCache::find(const InputSignature& signature) {
@@ -76,10 +96,7 @@ SignatureCache::Found SignatureCache::find_at_once(const InputSignature& signatu
 void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
   std::lock_guard lock(mutex_);
   auto found = touch(plan->signature);
-  if (found == entries_.end()) {
-    insert({plan->signature, nullptr});
-    found = entries_.begin();
-  }
+  if (found == entries_.end()) found = insert(plan->signature);
   found->being_made = false;
   if (!found->plan) give(*found, std::move(plan));
 }
@@ -114,6 +131,8 @@ void SignatureCache::give(Entry& entry, std::shared_ptr<const SignaturePlan> pla
 void SignatureCache::clear() {
   std::lock_guard lock(mutex_);
   entries_.clear();
+  places_.clear();
+  seen_.clear();
   no_memory_ = false;
 }
 

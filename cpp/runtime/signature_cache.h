@@ -1,19 +1,25 @@
 // The signature plans of a method: bounded, the longest unused goes first. Shared by all runtimes; a runtime asks only when its own last
 // plans do not fit.
 //
-// Making a plan costs as much as many runs, so plans are made on credit: what is found in the cache earns it, what is made spends it. A
-// signature that comes again and again gets its plan all the same.
+// Making a plan costs as much as many runs, so plans are made on credit: runs that find one earn it, others hardly, what is made spends it.
+// While there is plenty, and room, every signature gets a plan at second sight. Else only those whose runs are short: a plan saves what
+// operators cost besides their work, which is about what the shortest run takes, and next to long runs that is little. A signature that comes
+// again and again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "memory/budget.h"
 #include "plan/packed_weights.h"
 #include "plan/signature_plan.h"
+#include "profile/clock.h"
 
 namespace stator {
 
@@ -34,6 +40,8 @@ class SignatureCache {
     bool make = false;
   };
   Found find(const InputSignature& signature);
+  // How long a run without a plan took.
+  void took(const InputSignature& signature, Ticks time);
   // As find(), for a caller who wants the plan now, whatever it costs.
   Found find_at_once(const InputSignature& signature);
   // Without memory for it in the budget it is not kept, and no other is made until clear().
@@ -58,17 +66,30 @@ class SignatureCache {
     std::shared_ptr<const SignaturePlan> plan;
     bool refused = false;
     bool being_made = false;
-    int32_t sights = 0;  // without a plan
   };
-  static constexpr int64_t kCostOfPlan = 16;         // in runs that found one
-  static constexpr int32_t kSightsThatSuffice = 16;  // without credit
-  int64_t most_credit() const { return kCostOfPlan * static_cast<int64_t>(limit_); }
+  // What is known of a signature without a plan.
+  struct Seen {
+    int64_t last = 0;   // lookup
+    int32_t often = 0;  // lookups for it, half as many for each kForgottenBy lookups since the last
+    Ticks time = std::numeric_limits<Ticks>::max();
+  };
+  static constexpr int64_t kCostOfPlan = 256, kEarnedByHit = 16, kEarnedByMiss = 2;
+  static constexpr int64_t kMostPlansOnCredit = 48;
+  static constexpr size_t kMostSeen = 2048;
+  static constexpr int64_t kForgottenBy = 256;
+  static constexpr int32_t kOftenEnough = 16;  // without credit
+  static constexpr Ticks kTimesTheShortest = 8;
+  int64_t most_credit() const {
+    return kCostOfPlan * std::min<int64_t>(static_cast<int64_t>(limit_), kMostPlansOnCredit);
+  }
+  void earn(int64_t credit) { credit_ = std::min(credit_ + credit, most_credit()); }
   Found find(const InputSignature& signature, bool at_once);
-  bool is_worth_it(const Entry& entry, bool at_once);
+  // With this lookup. With the mutex held, as all that follow.
+  bool is_worth_it(const InputSignature& signature);
   using Entries = std::list<Entry>;
-  // To the front, or the end if there is none. With the mutex held.
+  // To the front, or the end if there is none.
   Entries::iterator touch(const InputSignature& signature);
-  void insert(Entry entry);
+  Entries::iterator insert(const InputSignature& signature);
   void give(Entry& entry, std::shared_ptr<const SignaturePlan> plan);
 
   const size_t limit_;
@@ -76,7 +97,11 @@ class SignatureCache {
   const std::shared_ptr<PackedWeights> packed_;
   const std::shared_ptr<MemoryBudget> budget_;
   mutable std::mutex mutex_;
-  Entries entries_;  // last used first
+  Entries entries_;                                            // last used first
+  std::unordered_multimap<size_t, Entries::iterator> places_;  // by the signature's hash
+  std::unordered_map<size_t, Seen> seen_;
+  Ticks shortest_ = std::numeric_limits<Ticks>::max();
+  int64_t lookups_ = 0;
   int64_t credit_;
   bool no_memory_ = false;
   std::atomic<int64_t> evictions_{0};

@@ -38,7 +38,9 @@ void SignatureRuns::run(State& state) {
   } else if (found.make) {
     run_recorded(std::move(signature), state);
   } else {
+    const Ticks start = ticks();
     run_dynamic(state);
+    cache_.took(signature, ticks() - start);
   }
 }
 

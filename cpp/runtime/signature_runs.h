@@ -31,8 +31,8 @@ class SignatureRuns {
   }
 
  private:
-  // Ready frames a runtime keeps for a method; more signatures than that in turn are resolved again and again.
-  static constexpr size_t kMostFrames = 16;
+  // Ready frames a runtime keeps for a method: as many as the cache has plans.
+  static constexpr size_t kMostFrames = 64;
 
   BoundFrame* kept(const RunValues& values);
   BoundFrame& keep(std::shared_ptr<const SignaturePlan> plan);

@@ -4,6 +4,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 namespace stator {
 namespace {
 
@@ -60,7 +64,8 @@ TEST(SignatureCache, backs_off_where_plans_are_not_used_and_serves_what_comes_to
   for (int64_t length = 0; length < 2000; ++length) {
     for (int sight = 0; sight < 2; ++sight) made += run(cache, length) ? 1 : 0;
   }
-  EXPECT_EQ(64, made) << "of 2000 signatures that are seen twice and never again";
+  EXPECT_GE(made, 24) << "of 2000 signatures that are seen twice and never again";
+  EXPECT_LE(made, 80);
   int64_t sights = 1;
   while (!run(cache, 5000) && sights < 100) ++sights;
   EXPECT_LE(sights, 16);
@@ -70,7 +75,41 @@ TEST(SignatureCache, backs_off_where_plans_are_not_used_and_serves_what_comes_to
   for (int64_t length = 6000; length < 6100; ++length) {
     for (int sight = 0; sight < 2; ++sight) made += run(cache, length) ? 1 : 0;
   }
-  EXPECT_EQ(4, made);
+  EXPECT_GE(made, 3);
+  EXPECT_LE(made, 6);
+}
+
+TEST(SignatureCache, spends_little_on_many_signatures_and_that_on_short_runs) {
+  constexpr int64_t kLengths = 1000, kPasses = 20, kSettled = 10, kShort = 50;
+  SignatureCache cache = make_cache();
+  std::vector<int64_t> order(kLengths);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 engine(1);
+  int64_t made = 0, found_short = 0;
+  for (int64_t pass = 0; pass < kPasses; ++pass) {
+    std::shuffle(order.begin(), order.end(), engine);
+    for (int64_t length : order) {
+      const InputSignature signature = of_length(length);
+      const SignatureCache::Found found = cache.find(signature);
+      if (found.make) {
+        cache.add(std::make_shared<SignaturePlan>(SignaturePlan{.dynamic = nullptr, .signature = signature}));
+      } else if (!found.plan) {
+        cache.took(signature, 50 + 7 * length);
+      }
+      if (pass < kSettled) continue;
+      made += found.make ? 1 : 0;
+      found_short += found.plan && length < kShort ? 1 : 0;
+    }
+  }
+  EXPECT_LE(made, kLengths * (kPasses - kSettled) / 200);
+  EXPECT_GE(found_short, kShort * (kPasses - kSettled) * 9 / 10);
+}
+
+TEST(SignatureCache, what_has_no_plan_takes_no_plans_place) {
+  SignatureCache cache = make_cache();
+  for (int sight = 0; sight < 2; ++sight) run(cache, 1);
+  for (int64_t length = 100; length < 1000; ++length) run(cache, length);
+  EXPECT_NE(nullptr, cache.find(of_length(1)).plan);
 }
 
 TEST(SignatureCache, keeps_no_more_than_its_limit) {

@@ -6,6 +6,7 @@
 #include "frontend/export/enums.h"
 #include "frontend/export/source.h"
 #include "frontend/export/symbols.h"
+#include "frontend/torchscript/bound_class.h"
 #include "graph/error.h"
 
 namespace stator::exported {
@@ -21,6 +22,16 @@ Argument none(const Json&) { return {c10::IValue()}; }
 
 Argument reference(const Json& json, const char* name, c10::TypePtr type) {
   return {Reference{text(member(json, name), name), std::move(type)}};
+}
+
+// Of a class in C++. What Python code defines goes by the name of its own class.
+Argument object(const Json& json) {
+  const std::string& name = text(member(json, "class_fqn"), "class_fqn");
+  if (!is_bound_class(name))
+    throw Error(ErrorCode::kUnsupported, "the program uses an object of the Python class " + name +
+                                             ", which needs Python; give the model tensors and numbers instead, or an "
+                                             "object of a class in C++");
+  return reference(json, "name", bound_class(name));
 }
 
 Argument tensor(const Json& json) { return reference(json, "name", c10::TensorType::get()); }
@@ -79,6 +90,7 @@ const std::unordered_map<std::string_view, ReadAlternative>& readers() {
       {"as_none", none},
       {"as_tensor", tensor},
       {"as_tensors", each<tensor>},
+      {"as_custom_obj", object},
       {"as_optional_tensor", optional_tensor},
       {"as_optional_tensors", each<optional_tensor>},
       {"as_nested_tensors", each<each<tensor>>},
@@ -136,8 +148,6 @@ Argument read_argument(const Json& json, int depth) {
   const auto [kind, value] = alternative(json, "an argument");
   if (kind == "as_graph")
     return {std::make_shared<const ExportedGraph>(read_graph(member(*value, "graph"), depth + 1))};
-  if (kind == "as_custom_obj")
-    throw Error(ErrorCode::kUnsupported, "the program uses an object of a C++ class, which is not supported");
   auto reader = readers().find(kind);
   if (reader == readers().end())
     throw Error(ErrorCode::kUnsupported,

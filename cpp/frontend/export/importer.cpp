@@ -5,6 +5,7 @@
 
 #include "frontend/export/arguments.h"
 #include "frontend/export/higher_order.h"
+#include "frontend/export/method_call.h"
 #include "frontend/export/scalar_functions.h"
 #include "frontend/json.h"
 #include "graph/error.h"
@@ -18,6 +19,7 @@ using namespace json;
 constexpr std::string_view kOperators = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 constexpr std::string_view kWithEffects = "torch.ops.higher_order.with_effects";
+constexpr std::string_view kCallMethod = "torch.ops.higher_order.call_torchbind";
 
 // Shape questions of export and their TorchScript namesakes, which later passes know.
 struct Renamed {
@@ -88,6 +90,8 @@ class Importer {
     builder_.set_source(node.source);
     if (node.target == kWithEffects) {
       import_with_effects(node);
+    } else if (node.target == kCallMethod) {
+      import_method_call(node);
     } else if (node.target.starts_with(kHigherOrder)) {
       import_higher_order(node);
     } else if (node.target.starts_with(kOperators)) {
@@ -114,24 +118,41 @@ class Importer {
     }
   }
 
+  // A tuple's elements are results of the node.
+  void import_method_call(const ExportedNode& node) {
+    Value* result = build_method_call(builder_, scope_, node.inputs);
+    if (result->type->kind() == c10::TypeKind::TupleType) {
+      Node* unpacking = builder_.graph().create(Opcode::kTupleUnpack, {result});
+      for (const c10::TypePtr& type : result->type->containedTypes()) builder_.graph().add_output(unpacking, type);
+      bind_results(node, builder_.place(unpacking)->outputs);
+    } else {
+      bind_results(node, {result});
+    }
+  }
+
   // (token, operator, arguments...) -> (token, results...) is a plain call: nodes that do more than give results keep their order here.
   void import_with_effects(const ExportedNode& node) {
     const c10::IValue* target = node.inputs.size() > 1 ? node.inputs[1].value.constant() : nullptr;
-    if (!target || !target->isString() || !target->toStringRef().starts_with(kOperators) || node.outputs.empty())
+    if (!target || !target->isString() || !target->toStringRef().starts_with(kOperators) ||
+        target->toStringRef() == kWithEffects || node.outputs.empty())
       malformed("with_effects names no operator");
     ExportedNode call;
     call.target = target->toStringRef();
     call.source = node.source;
-    const auto& formals = operator_of(builder_, call.target).schema.arguments();
-    for (size_t i = 2; i < node.inputs.size(); ++i) {
-      NamedArgument& argument = call.inputs.emplace_back(node.inputs[i]);
-      if (argument.name.empty() && i - 2 < formals.size()) argument.name = formals[i - 2].name();
-    }
+    call.inputs.assign(node.inputs.begin() + 2, node.inputs.end());
+    if (!call.target.starts_with(kHigherOrder)) name_arguments(call);
     for (size_t i = 1; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].constant()) call.outputs.push_back(node.outputs[i]);
     }
-    import_operator(call);
+    import(call);
     bind(node.outputs[0], builder_.constant(c10::IValue()));
+  }
+
+  void name_arguments(ExportedNode& call) {
+    const auto& formals = operator_of(builder_, call.target).schema.arguments();
+    for (size_t i = 0; i < call.inputs.size() && i < formals.size(); ++i) {
+      if (call.inputs[i].name.empty()) call.inputs[i].name = formals[i].name();
+    }
   }
 
   void import_function(const ExportedNode& node) {
@@ -148,12 +169,14 @@ class Importer {
     std::vector<Value*> inputs = arguments(op, node);
     if (op.key == "aten::_assert_scalar") return import_assertion(node, inputs);
     Node* made = builder_.graph().create(&op, std::move(inputs));
-    const auto& returns = op.schema.returns();
-    if (node.outputs.size() > returns.size())
-      malformed(op.key + " has " + std::to_string(node.outputs.size()) + " results");
-    for (size_t i = 0; i < returns.size(); ++i) builder_.graph().add_output(made, returns[i].type());
-    builder_.place(made);
-    for (size_t i = 0; i < node.outputs.size(); ++i) bind(node.outputs[i], made->outputs[i]);
+    for (const c10::Argument& result : op.schema.returns()) builder_.graph().add_output(made, result.type());
+    bind_results(node, builder_.place(made)->outputs);
+  }
+
+  void bind_results(const ExportedNode& node, const std::vector<Value*>& results) {
+    if (node.outputs.size() > results.size())
+      malformed(node.target + " has " + std::to_string(node.outputs.size()) + " results");
+    for (size_t i = 0; i < node.outputs.size(); ++i) bind(node.outputs[i], results[i]);
   }
 
   std::vector<Value*> arguments(const Operator& op, const ExportedNode& node) {

@@ -21,6 +21,8 @@ using InputKind = InputSpec::Kind;
 
 bool is_user(const InputSpec& spec) { return spec.kind == InputKind::kUser || spec.kind == InputKind::kConstant; }
 
+bool is_object(const c10::TypePtr& type) { return type->kind() == c10::TypeKind::ClassType; }
+
 // What the caller gives, one per argument of the exported module.
 struct Given {
   std::string name;
@@ -29,7 +31,7 @@ struct Given {
 
 class MethodImporter {
  public:
-  MethodImporter(const ExportedProgram& program, const std::map<std::string, at::Tensor>& weights,
+  MethodImporter(const ExportedProgram& program, const std::map<std::string, c10::IValue>& weights,
                  std::vector<StateSlot>& slots)
       : program_(program), weights_(weights), slots_(slots) {
     method_.name = "forward";
@@ -91,6 +93,10 @@ class MethodImporter {
     if (program_.input_specs[input].kind == InputKind::kConstant) return program_.input_specs[input].constant.type();
     const Reference* reference = program_.graph.inputs[input].reference();
     if (!reference) malformed("an input has no name");
+    if (is_object(reference->type))
+      throw Error(ErrorCode::kUnsupported, "the argument \"" + reference->name + "\" is an object of the class " +
+                                               reference->type->annotation_str() +
+                                               ", which cannot be given; make it an attribute of the model");
     return reference->type;
   }
 
@@ -187,18 +193,21 @@ class MethodImporter {
         continue;
       }
       auto [known, added] = loaded_.try_emplace(spec.target, nullptr);
-      if (added) known->second = load(builder, spec.target);
+      if (added) known->second = load(builder, spec.target, reference->type);
       scope_[reference->name] = known->second;
     }
   }
 
-  Value* load(Builder& builder, const std::string& target) {
+  Value* load(Builder& builder, const std::string& target, const c10::TypePtr& type) {
     auto weight = weights_.find(target);
     if (weight == weights_.end()) malformed("\"" + target + "\" has no values");
+    if (!weight->second.type()->isSubtypeOf(*type))
+      malformed("\"" + target + "\" should be of type " + type->annotation_str() + ", but is of type " +
+                weight->second.type()->annotation_str());
     Node* node = builder.graph().create(Opcode::kLoadState);
     node->index = static_cast<int64_t>(slots_.size());
-    slots_.push_back({target, c10::TensorType::get(), weight->second});
-    builder.graph().add_output(node, c10::TensorType::get(), target);
+    slots_.push_back({target, type, weight->second});
+    builder.graph().add_output(node, type, target);
     return builder.place(node)->output();
   }
 
@@ -240,7 +249,7 @@ class MethodImporter {
   }
 
   const ExportedProgram& program_;
-  const std::map<std::string, at::Tensor>& weights_;
+  const std::map<std::string, c10::IValue>& weights_;
   std::vector<StateSlot>& slots_;
   Method method_;
   Scope scope_;
@@ -250,7 +259,7 @@ class MethodImporter {
 
 }  // namespace
 
-Method import_method(const ExportedProgram& program, const std::map<std::string, at::Tensor>& weights,
+Method import_method(const ExportedProgram& program, const std::map<std::string, c10::IValue>& weights,
                      std::vector<StateSlot>& slots) {
   return MethodImporter(program, weights, slots).import();
 }

@@ -1,7 +1,7 @@
 // The program of an archive as a method of ours.
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 
 #include <map>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace stator::exported {
 
-// Parameters, buffers and constants become slots.
-Method import_method(const ExportedProgram& program, const std::map<std::string, at::Tensor>& weights,
+// Parameters, buffers, constants and objects become slots.
+Method import_method(const ExportedProgram& program, const std::map<std::string, c10::IValue>& weights,
                      std::vector<StateSlot>& slots);
 
 }  // namespace stator::exported

@@ -20,7 +20,7 @@ namespace stator::exported {
 struct ExportedGraph;
 struct Argument;
 
-// A value that a node or the graph itself brings: a tensor, or a number that is computed at run time.
+// A value that a node or the graph itself brings: a tensor, a number that is computed at run time, an object of a class in C++.
 struct Reference {
   std::string name;
   c10::TypePtr type;
@@ -71,9 +71,9 @@ struct ExportedGraph {
 
 struct InputSpec {
   // A token stands for the order of side effects, which is the order of the nodes anyway.
-  enum class Kind : uint8_t { kUser, kConstant, kParameter, kBuffer, kTensorConstant, kToken };
+  enum class Kind : uint8_t { kUser, kConstant, kParameter, kBuffer, kTensorConstant, kObject, kToken };
   Kind kind = Kind::kUser;
-  std::string target;    // path of the parameter, buffer or constant
+  std::string target;    // path of the parameter, buffer, constant or object
   c10::IValue constant;  // kConstant
 };
 

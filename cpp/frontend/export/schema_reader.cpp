@@ -45,6 +45,7 @@ InputSpec read_input_spec(const Json& json) {
   if (kind == "parameter") return {Kind::kParameter, target("parameter_name"), {}};
   if (kind == "buffer") return {Kind::kBuffer, target("buffer_name"), {}};
   if (kind == "tensor_constant") return {Kind::kTensorConstant, target("tensor_constant_name"), {}};
+  if (kind == "custom_obj") return {Kind::kObject, target("custom_obj_name"), {}};
   if (kind == "token") return {Kind::kToken, "", {}};
   if (kind != "constant_input") refuse_kind("an input", kind);
   const Argument constant = read_argument(member(*value, "value"), 0);

@@ -3,6 +3,7 @@
 #include "frontend/export/arguments_reader.h"
 #include "frontend/json.h"
 #include "frontend/tensor_memory.h"
+#include "frontend/torchscript/bound_class.h"
 #include "frontend/torchscript/pickle.h"
 #include "graph/error.h"
 
@@ -12,6 +13,7 @@ namespace {
 using namespace json;
 
 constexpr uintptr_t kElementAlignment = 16;
+constexpr std::string_view kObject = "custom_obj_";
 
 std::vector<int64_t> numbers(const std::vector<SizeExpression>& sizes) {
   std::vector<int64_t> out;
@@ -26,14 +28,17 @@ class Reader {
  public:
   Reader(const Records& records, bool borrow) : records_(records), borrow_(borrow) {}
 
-  void read(const Records::Table& table, std::map<std::string, at::Tensor>& out) {
+  void read(const Records::Table& table, std::map<std::string, c10::IValue>& out) {
     const Json json = parse_json(records_.text(table.name), table.name);
     const Json& entries = member(json, "config");
     if (!entries.is_object()) malformed("\"" + table.name + "\" has no table");
     for (auto it = entries.begin(); it != entries.end(); ++it) {
       const std::string& path = text(member(*it, "path_name"), "path_name");
       const Json* meta = optional_member(*it, "tensor_meta");
-      if (!meta) continue;  // an object; who uses it will be refused
+      if (!meta) {
+        if (path.starts_with(kObject)) out[it.key()] = object(table.folder + path);
+        continue;
+      }
       const Json* pickled = optional_member(*it, "use_pickle");
       if (pickled && boolean(*pickled, "use_pickle"))
         throw Error(ErrorCode::kUnsupported, "\"" + it.key() + "\" is pickled, not a plain tensor");
@@ -62,6 +67,13 @@ class Reader {
     return tensor_over(storage, meta.dtype, sizes, strides, offset);
   }
 
+  c10::IValue object(const std::string& record) {
+    auto known = objects_.find(record);
+    if (known != objects_.end()) return known->second;
+    const auto bytes = records_.bytes(record);
+    return objects_.emplace(record, unpickle_object({bytes.begin(), bytes.end()}, record)).first->second;
+  }
+
   const c10::Storage& memory_of(const std::string& record) {
     auto known = memory_.find(record);
     if (known != memory_.end()) return known->second;
@@ -72,10 +84,11 @@ class Reader {
   const Records& records_;
   const bool borrow_;
   std::map<std::string, c10::Storage> memory_;
+  std::map<std::string, c10::IValue> objects_;
 };
 
 // A dict of tensors.
-void read_pickle(const Records& records, const std::string& name, std::map<std::string, at::Tensor>& out) {
+void read_pickle(const Records& records, const std::string& name, std::map<std::string, c10::IValue>& out) {
   const auto bytes = records.bytes(name);
   const c10::IValue value = unpickle({bytes.begin(), bytes.end()}, name);
   if (!value.isGenericDict()) malformed("\"" + name + "\" holds no dict");
@@ -87,8 +100,8 @@ void read_pickle(const Records& records, const std::string& name, std::map<std::
 
 }  // namespace
 
-std::map<std::string, at::Tensor> read_weights(const Records& records, bool borrow) {
-  std::map<std::string, at::Tensor> out;
+std::map<std::string, c10::IValue> read_weights(const Records& records, bool borrow) {
+  std::map<std::string, c10::IValue> out;
   Reader reader(records, borrow);
   for (const Records::Table& table : records.tables()) reader.read(table, out);
   for (const std::string& pickle : records.pickles()) read_pickle(records, pickle, out);

@@ -4,20 +4,17 @@
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/serialization/import_source.h>
 #include <torch/csrc/jit/serialization/python_print.h>
-#include <torch/custom_class_detail.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "frontend/torchscript/bound_class.h"
 #include "graph/error.h"
 
 namespace stator {
 namespace {
 
 namespace jit = torch::jit;
-
-// Classes of operator libraries, which C++ defines.
-bool is_bound(const std::string& name) { return name.starts_with("__torch__.torch.classes."); }
 
 class Printer {
  public:
@@ -41,7 +38,7 @@ class Printer {
  private:
   void add(const c10::NamedTypePtr& type) {
     const std::string name = type->name().value().qualifiedName();
-    if (is_bound(name) || std::find(done_.begin(), done_.end(), type) != done_.end()) return;
+    if (is_bound_class(name) || std::find(done_.begin(), done_.end(), type) != done_.end()) return;
     done_.push_back(type);
     const auto* class_type = type->castRaw<c10::ClassType>();
     if (class_type && class_type->is_module())
@@ -82,12 +79,7 @@ ClassLoader::~ClassLoader() = default;
 
 c10::TypePtr ClassLoader::find(const std::string& name) const {
   try {
-    if (is_bound(name)) {
-      if (c10::TypePtr found = torch::getCustomClass(name)) return found;
-      throw Error(ErrorCode::kUnsupported,
-                  "the model has an object of the class " + name +
-                      ", which neither LibTorch nor a library loaded so far brings: load its library first");
-    }
+    if (is_bound_class(name)) return bound_class(name);
     if (c10::TypePtr found = state_->importer.loadType(c10::QualifiedName(name))) return found;
   } catch (const std::exception& error) {
     if (const auto* ours = dynamic_cast<const Error*>(&error)) throw *ours;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import re
 import subprocess
 import sys
@@ -208,6 +209,26 @@ def test_damaged_objects_are_refused(archive, change, why):
     stator.load(changed(data, RECORD, lambda record: record)).close()
     with pytest.raises((stator.BadModelError, stator.UnsupportedError), match=why):
         stator.load(changed(data, RECORD, change))
+
+
+def test_a_damaged_object_is_read_or_refused(archive):
+    data, chance, refused = archive(Scales(), Y), random.Random(0), 0
+
+    def damaged(pickle: bytes) -> bytes:
+        out = bytearray(pickle)
+        for _ in range(chance.choice((1, 1, 3))):
+            place = chance.randrange(len(out))
+            out[place : place + chance.choice((0, 1, 1, 9))] = chance.randbytes(chance.choice((0, 1, 1, 9)))
+        return bytes(out)
+
+    for _ in range(200):
+        try:
+            with stator.load(changed(data, RECORD, lambda record: changed(record, "data.pkl", damaged))) as module:
+                module(Y)
+        except stator.Error as error:
+            assert error.code_name != "INTERNAL", error
+            refused += 1
+    assert 100 < refused < 200
 
 
 def test_a_record_that_is_not_there(archive):

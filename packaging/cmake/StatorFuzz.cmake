@@ -2,7 +2,8 @@
 # clang has libFuzzer; the preset "fuzz" names the one that tools/setup/clang.sh unpacks.
 
 stator_sources(fuzzed_sources "${PROJECT_SOURCE_DIR}/cpp/graph/*.cpp" "${PROJECT_SOURCE_DIR}/cpp/frontend/export/*.cpp"
-                              "${PROJECT_SOURCE_DIR}/cpp/frontend/torchscript/pickle*.cpp")
+                              "${PROJECT_SOURCE_DIR}/cpp/frontend/torchscript/pickle*.cpp"
+                              "${PROJECT_SOURCE_DIR}/cpp/frontend/torchscript/bound_class.cpp")
 add_library(stator_fuzzed STATIC ${fuzzed_sources} "${PROJECT_SOURCE_DIR}/cpp/frontend/archive.cpp"
             "${PROJECT_SOURCE_DIR}/cpp/frontend/json.cpp" "${PROJECT_SOURCE_DIR}/cpp/frontend/tensor_memory.cpp")
 target_include_directories(stator_fuzzed PUBLIC "${PROJECT_SOURCE_DIR}/cpp")

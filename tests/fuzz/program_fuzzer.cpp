@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const at::Tensor weight = at::zeros({2, 2});
   try {
     const auto program = exported::read_program({reinterpret_cast<const char*>(data), size});
-    std::map<std::string, at::Tensor> weights;
+    std::map<std::string, c10::IValue> weights;
     for (const auto& spec : program.input_specs) weights.emplace(spec.target, weight);
     std::vector<StateSlot> slots;
     const Method method = exported::import_method(program, weights, slots);

@@ -1,8 +1,9 @@
 #include "frontend/archive.h"
 
+#include <caffe2/serialize/versions.h>
 #include <zlib.h>
 
-#include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 
@@ -154,6 +155,21 @@ void check_inflated_size(std::span<const char> bytes, const std::vector<ArchiveM
   }
 }
 
+// LibTorch's reader loses memory when it refuses one.
+void check_version(std::span<const char> bytes, const ArchiveMember& member) {
+  using caffe2::serialize::kMaxSupportedFileFormatVersion;
+  using caffe2::serialize::kMinSupportedFileFormatVersion;
+  const std::string content = member_content(bytes, member);
+  uint64_t version = 0;
+  const auto failure = std::from_chars(content.data(), content.data() + content.size(), version).ec;
+  if (failure == std::errc() && version >= kMinSupportedFileFormatVersion && version <= kMaxSupportedFileFormatVersion)
+    return;
+  constexpr size_t kShown = 20;
+  throw Error(ErrorCode::kBadModel, "expected a version from " + std::to_string(kMinSupportedFileFormatVersion) +
+                                        " to " + std::to_string(kMaxSupportedFileFormatVersion) + " in \"" +
+                                        member.name + "\", got \"" + content.substr(0, kShown) + "\"");
+}
+
 }  // namespace
 
 std::vector<ArchiveMember> archive_members(std::span<const char> bytes) { return Directory(bytes).members(); }
@@ -180,14 +196,15 @@ void check_archive(std::span<const char> bytes) {
   auto members = archive_members(bytes);
   check_inflated_size(bytes, members);
   auto slash = members.empty() ? std::string::npos : members[0].name.find('/');
-  if (slash == std::string::npos)
-    throw Error(ErrorCode::kBadModel, "expected an archive of PyTorch, got a zip archive that holds no model");
-  std::string root = members[0].name.substr(0, slash + 1);
-  for (const char* version : {"version", ".data/version"}) {
-    if (std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.name == root + version; }))
-      return;
+  std::string root = slash == std::string::npos ? "" : members[0].name.substr(0, slash + 1);
+  bool found = false;
+  for (const ArchiveMember& member : members) {
+    if (root.empty() || (member.name != root + "version" && member.name != root + ".data/version")) continue;
+    check_version(bytes, member);
+    found = true;
   }
-  throw Error(ErrorCode::kBadModel, "expected an archive of PyTorch, got a zip archive that holds no model");
+  if (!found)
+    throw Error(ErrorCode::kBadModel, "expected an archive of PyTorch, got a zip archive that holds no model");
 }
 
 }  // namespace stator

@@ -40,8 +40,8 @@ std::span<const char> checked_member_bytes(std::span<const char> bytes, const Ar
 // The same of one that may be deflated. Not more than its directory says is read.
 std::string member_content(std::span<const char> bytes, const ArchiveMember& member);
 
-// Throws Error(kBadModel) unless the archive has PyTorch's form: one folder with a member "version"; and if compressed members say that
-// they hold what no program's source does, since whoever reads them makes room first.
+// Throws Error(kBadModel) unless the archive has PyTorch's form: one folder with a member "version" that LibTorch reads; and if
+// compressed members say that they hold what no program's source does, since whoever reads them makes room first.
 void check_archive(std::span<const char> bytes);
 
 }  // namespace stator

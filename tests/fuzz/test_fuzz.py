@@ -60,6 +60,13 @@ def test_compressed_pickles_are_read(script):
     assert stator.load(zipped(members))(torch.ones(2, 3)).shape == (2, 4)
 
 
+@pytest.mark.parametrize("version", [b"ZZ\n", b"", b"0", b"11\n", b"9" * 40], ids=repr)
+def test_versions_that_are_none(script, version):
+    """LibTorch's reader loses memory when it refuses one."""
+    with pytest.raises(stator.BadModelError, match="expected a version from 1 to 10"):
+        stator.load(changed(script, "/version", lambda _: version))
+
+
 @pytest.mark.parametrize("kept", [0, 4, 15])
 def test_weights_shorter_than_the_pickle_says(script, kept):
     """LibTorch's reader makes a tensor that reaches outside the memory that it has read."""

@@ -1,4 +1,4 @@
-// Products of float32 matrices, c = a b (+ bias) (then ReLU), over one or two outer dimensions.
+// Products of float32 matrices, c = a b (+ bias) (then ReLU), over one or two outer dimensions. Packed b may be kept in 16 bits.
 //
 // Steps are in floats. Rows of c are contiguous; elements between `columns` and the next row are not touched.
 #pragma once
@@ -23,11 +23,12 @@ struct MatmulSpec {
 
 // Addresses: a, b, [bias,] c, and what each kernel says.
 struct MatmulKernels {
-  int64_t panel;        // columns of a panel
-  BoundKernel packed;   // b is panels as `pack` makes them, the same for all batches
-  BoundKernel rows;     // b_column is 1
-  BoundKernel dots;     // a_step and b_step are 1; for few rows or few columns
-  BoundKernel packing;  // any steps; one more address: scratch of packing_floats() floats
+  int64_t panel;                             // columns of a panel
+  BoundKernel packed;                        // b is panels as `pack` makes them, the same for all batches
+  BoundKernel packed_bfloat16, packed_half;  // the same with such panels of 16 bits
+  BoundKernel rows;                          // b_column is 1
+  BoundKernel dots;                          // a_step and b_step are 1; for few rows or few columns
+  BoundKernel packing;                       // any steps; one more address: scratch of packing_floats() floats
   // Makes panels of b: addresses b, panels. Only rows (no), columns, depth, b_step and b_column of the specification count.
   BoundKernel pack;
 };

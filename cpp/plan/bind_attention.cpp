@@ -101,7 +101,7 @@ bool bind_attention(Binding& binding) {
   const auto q = heads_of(query, dim), k = heads_of(binding.tensor(1), dim), v = heads_of(binding.tensor(2), dim);
   AttentionSpec spec{};
   if (!q || !k || !v || !set_sizes(*q, *k, *v, spec) || !set_scale(binding, spec)) return false;
-  if (multiplications(spec) > kMostMultiplications) return false;
+  if (multiplications(spec) > kMostMultiplications && !binding.beats_any_size()) return false;
   spec.parts = binding.parts(multiplications(spec) * kMultiplicationNanoseconds);
   // Where heads are fewer than threads, LibTorch shares their rows as well.
   if (spec.parts > spec.batches * spec.heads) return false;

@@ -63,7 +63,7 @@ bool take_tensors(const Binding& binding, Convolution& conv) {
   conv.input = *input;
   conv.weight = *weight;
   if (bias) conv.bias = *bias;
-  return conv.weights && weight->meta.numel() <= kMostWeights;
+  return conv.weights && (weight->meta.numel() <= kMostWeights || binding.beats_any_size());
 }
 
 void set_shapes(Convolution& conv) {
@@ -104,7 +104,7 @@ std::optional<Convolution> convolution_of(const Binding& binding, size_t groups)
       !take_padding(binding.known(4), conv, zeros) || !set_positions(conv, zeros))
     return std::nullopt;
   conv.result = result_of(conv);
-  if (conv.multiplications() > kMostMultiplications) return std::nullopt;
+  if (conv.multiplications() > kMostMultiplications && !binding.beats_any_size()) return std::nullopt;
   return conv;
 }
 
@@ -115,10 +115,11 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, int64_t groups
   const int64_t sizes[] = {groups, blocks, depth, kConvolutionBlock};
   const std::string form =
       "blocks of " + std::to_string(kConvolutionBlock) + " channels in " + std::to_string(groups) + " groups";
-  return binding.packed(weights, form, sizes, [&] {
+  return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&] {
+    const at::Tensor wide = weights.to(at::kFloat);
     at::Tensor out = at::zeros(sizes, at::kFloat);
     auto* to = out.mutable_data_ptr<float>();
-    const auto* from = weights.const_data_ptr<float>();
+    const auto* from = wide.const_data_ptr<float>();
     for (int64_t i = 0; i < groups * channels; ++i) {
       const int64_t group = i / channels, channel = i % channels;
       float* block = to + (group * blocks + channel / kConvolutionBlock) * depth * kConvolutionBlock;
@@ -198,10 +199,10 @@ bool bind_position(Binding& binding, const Convolution& conv) {
   spec.c_row = conv.out_channels;
   spec.has_bias = conv.bias.has_value();
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
-  std::vector<TensorView> reads{conv.input, packed_panels(binding, *conv.weights, spec)};
+  const Panels panels = packed_panels(binding, *conv.weights, spec);
+  std::vector<TensorView> reads{conv.input, panels.view};
   if (conv.bias) reads.push_back(*conv.bias);
-  binding.run_with(kernels().matmul->packed, spec, std::move(reads),
-                   {binding.result(0, at::kFloat, conv.result.sizes)});
+  binding.run_with(panels.product, spec, std::move(reads), {binding.result(0, at::kFloat, conv.result.sizes)});
   return true;
 }
 

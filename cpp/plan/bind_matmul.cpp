@@ -169,11 +169,14 @@ std::optional<MatmulSpec> spec_of(Product& product) {
   if (!outer_of(product, outer)) return std::nullopt;
   fold_into_rows(spec, outer);
   if (!set_outer(spec, outer)) return std::nullopt;
-  if (multiplications(spec) > kMostMultiplications || spec.columns * spec.depth > kMostWeights) return std::nullopt;
   return spec;
 }
 
-std::optional<TensorView> packed_weight(Binding& binding, const MatmulSpec& spec, const TensorView& view) {
+bool is_large(const MatmulSpec& spec) {
+  return multiplications(spec) > kMostMultiplications || spec.columns * spec.depth > kMostWeights;
+}
+
+std::optional<Panels> packed_weight(Binding& binding, const MatmulSpec& spec, const TensorView& view) {
   const at::Tensor* weight = binding.constant(view);
   if (!weight || spec.b_batch[0] != 0 || spec.b_batch[1] != 0) return std::nullopt;
   return packed_panels(binding, *weight, spec);
@@ -222,15 +225,15 @@ class ProductVariants final : public KernelVariants {
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   const Product given = product;
   auto spec = spec_of(product);
-  if (!spec) return false;
+  if (!spec || (is_large(*spec) && !binding.beats_any_size())) return false;
   spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
   const MatmulKernels& table = *kernels().matmul;
   BoundKernel kernel = nullptr;
   std::vector<TensorView> reads{product.a_view, product.b_view}, scratch;
   const bool is_weight = binding.constant(product.b_view) != nullptr && spec->columns > 1;
   if (const auto weight = is_weight ? packed_weight(binding, *spec, product.b_view) : std::nullopt) {
-    kernel = table.packed;
-    reads[1] = *weight;
+    kernel = weight->product;
+    reads[1] = weight->view;
   } else if (suits_dots(*spec)) {
     kernel = table.dots;
   } else if (spec->b_column == 1) {

@@ -96,6 +96,8 @@ std::optional<Weights> weights_of(const Binding& binding, const TensorView* view
   if (views[0].meta.numel() > kMostWeights || views[1].meta.numel() > kMostWeights) return std::nullopt;
   Weights weights{binding.constant(views[0]), binding.constant(views[1])};
   if (!weights.input || !weights.hidden) return std::nullopt;
+  // Of narrower ones, LibTorch rounds the states at each step.
+  if (weights.input->scalar_type() != at::kFloat || weights.hidden->scalar_type() != at::kFloat) return std::nullopt;
   if (!has_biases) return weights;
   for (int i : {2, 3}) {
     if (!has_sizes(views[i], {gates}) || !has_contiguous_rows(views[i])) return std::nullopt;
@@ -140,7 +142,7 @@ Sequence project(Binding& binding, const Kind& kind, const Weights& weights, con
   }
   const double multiplications = static_cast<double>(in.steps * in.batch) * static_cast<double>(width * spec.depth);
   spec.parts = binding.parts(multiplications * kMultiplicationNanoseconds);
-  std::vector<TensorView> reads{in.view, packed_panels(binding, *weights.input, spec)};
+  std::vector<TensorView> reads{in.view, packed_panels(binding, *weights.input, spec).view};
   if (weights.input_bias) {
     spec.has_bias = true;
     reads.push_back(binding.keep(kind.bias_by_step ? weights.input_bias->contiguous()
@@ -168,7 +170,8 @@ void run_steps(Binding& binding, const Kind& kind, const Weights& weights, const
   spec.hidden_before_row = states.hidden_before.meta.strides[0];
   spec.out_step = out.step;
   spec.out_row = out.row;
-  std::vector<TensorView> reads{projected.view, packed_panels(binding, *weights.hidden, product_with(*weights.hidden)),
+  std::vector<TensorView> reads{projected.view,
+                                packed_panels(binding, *weights.hidden, product_with(*weights.hidden)).view,
                                 states.hidden_before};
   if (kind.has_cell) {
     spec.cell_before_row = states.cell_before->meta.strides[0];

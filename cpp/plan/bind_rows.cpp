@@ -262,7 +262,7 @@ std::optional<ScaleAndShift> constant_scale(Binding& binding, const BatchNorm& n
   const at::Tensor* weight = norm.spec.has_weight ? binding.constant(norm.weight) : nullptr;
   const at::Tensor* bias = norm.spec.has_bias ? binding.constant(norm.bias) : nullptr;
   if (!mean || !variance || (norm.spec.has_weight && !weight) || (norm.spec.has_bias && !bias)) return std::nullopt;
-  const at::Tensor factor = at::rsqrt(*variance + norm.spec.eps);
+  const at::Tensor factor = at::rsqrt(variance->to(at::kFloat) + norm.spec.eps);
   const at::Tensor scale = weight ? factor * *weight : factor;
   const at::Tensor shift = (bias ? *bias : at::zeros_like(*mean)) - *mean * scale;
   return ScaleAndShift{binding.keep(scale.contiguous()), binding.keep(shift.contiguous())};

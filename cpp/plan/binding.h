@@ -33,8 +33,11 @@ class Binding {
   virtual std::optional<std::vector<TensorView>> tensor_list(size_t i) const = 0;
   // The same with None among them (for aten::index).
   virtual std::optional<std::vector<std::optional<TensorView>>> optional_tensor_list(size_t i) const = 0;
-  // The tensor behind a view if its elements never change while the plan lives: a weight. NULL: they may.
+  // The tensor behind a view if its elements never change while the plan lives: a weight. NULL: they may. It is bfloat16 or half where the call
+  // is seen as one on float32 (wide_binding.h).
   virtual const at::Tensor* constant(const TensorView& view) const = 0;
+  // Whether LibTorch is slow at this call, whatever its size.
+  virtual bool beats_any_size() const { return false; }
   // What the operator was seen to give as result i; NULL if that was no plain tensor.
   virtual const TensorMeta* observed(size_t i) const = 0;
 
@@ -51,9 +54,9 @@ class Binding {
   virtual TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) = 0;
   // A constant of the plan's own.
   virtual TensorView keep(at::Tensor constant) = 0;
-  // A constant weight in the form that a kernel wants: contiguous floats of these sizes. Made once in a module for all its plans: `form` names
-  // what `make` makes of `weight`.
-  virtual TensorView packed(const at::Tensor& weight, std::string_view form, at::IntArrayRef sizes,
+  // A constant weight in the form that a kernel wants, which looks like `meta`. Made once in a module for all its plans: `form` names what
+  // `make` makes of `weight`.
+  virtual TensorView packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
                             const std::function<at::Tensor()>& make) = 0;
 
   // Calls `kernel` with the addresses of `reads`, then of `writes` (scratch is among the writes). `can_fail`: it may return false.

@@ -1,6 +1,7 @@
 #include "plan/panels.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <string>
 
@@ -16,16 +17,30 @@ std::string form_of(const MatmulSpec& spec) {
   return form;
 }
 
+// With the same strides.
+at::Tensor with_floats(const at::Tensor& weight) {
+  if (weight.scalar_type() == at::kFloat) return weight;
+  return at::empty_strided(weight.sizes(), weight.strides(), at::TensorOptions(at::kFloat)).copy_(weight);
+}
+
+BoundKernel product_with(at::ScalarType dtype) {
+  const MatmulKernels& table = *kernels().matmul;
+  return dtype == at::kBFloat16 ? table.packed_bfloat16 : dtype == at::kHalf ? table.packed_half : table.packed;
+}
+
 }  // namespace
 
-TensorView packed_panels(Binding& binding, const at::Tensor& weight, const MatmulSpec& spec) {
-  const int64_t floats = panel_floats(spec.columns, spec.depth, kernels().matmul->panel);
-  return binding.packed(weight, form_of(spec), {floats}, [&] {
-    at::Tensor panels = at::empty({floats}, at::kFloat);
-    void* addresses[] = {const_cast<void*>(weight.const_data_ptr()), panels.mutable_data_ptr()};
+Panels packed_panels(Binding& binding, const at::Tensor& weight, const MatmulSpec& spec) {
+  const int64_t count = panel_floats(spec.columns, spec.depth, kernels().matmul->panel);
+  const at::ScalarType dtype = weight.scalar_type();
+  const auto pack = [&] {
+    const at::Tensor wide = with_floats(weight);
+    at::Tensor panels = at::empty({count}, at::kFloat);
+    void* addresses[] = {const_cast<void*>(wide.const_data_ptr()), panels.mutable_data_ptr()};
     kernels().matmul->pack(&spec, addresses);
-    return panels;
-  });
+    return panels.to(dtype);
+  };
+  return {binding.packed(weight, form_of(spec), TensorMeta::contiguous(dtype, {count}), pack), product_with(dtype)};
 }
 
 }  // namespace stator

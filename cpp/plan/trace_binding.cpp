@@ -122,12 +122,11 @@ TensorView Tracer::keep(at::Tensor constant) {
   return view;
 }
 
-TensorView Tracer::packed(const at::Tensor& weight, std::string_view form, at::IntArrayRef sizes,
+TensorView Tracer::packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
                           const std::function<at::Tensor()>& make) {
   at::Tensor packed = packed_.get(weight, form, make);
   // It may have come from a file.
-  if (TensorMeta::of(packed) != TensorMeta::contiguous(at::kFloat, sizes))
-    throw std::length_error("a packed weight of another size");
+  if (TensorMeta::of(packed) != meta) throw std::length_error("a packed weight of another size");
   plan_->packed.push_back(std::move(packed));
   return lasting(plan_->packed.back());
 }

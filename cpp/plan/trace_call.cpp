@@ -8,6 +8,7 @@
 #include "analysis/effects.h"
 #include "analysis/unsaid.h"
 #include "plan/tracer.h"
+#include "plan/wide_binding.h"
 
 namespace stator {
 namespace {
@@ -306,11 +307,17 @@ void Tracer::go_back(const Mark& mark) {
 }
 
 bool Tracer::bind(Binder binder) {
+  const auto as_it_is = [&] { return binder(*this); };
+  const auto as_float = [&] { return WideBinding(*this).bind(binder); };
+  return try_to_bind(as_it_is) || try_to_bind(as_float);
+}
+
+bool Tracer::try_to_bind(const std::function<bool()>& bind) {
   const Mark mark = here();
   results_.assign(node_->outputs.size(), nullptr);
   try {
     c10::InferenceMode inference;
-    if (binder(*this) && adopt_results()) {
+    if (bind() && adopt_results()) {
       ++plan_->bound_count;
       return true;
     }

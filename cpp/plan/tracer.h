@@ -59,6 +59,7 @@ class Tracer final : private Binding {
                  const std::function<const TensorView*(const at::Tensor&)>& aliased,
                  const std::function<TraceValuePtr(const at::Tensor&)>& same_tensor);
   bool bind(Binder binder);
+  bool try_to_bind(const std::function<bool()>& bind);
   // Where the plan stands, to go back to if a call cannot be bound.
   struct Mark {
     size_t steps, buffers, constants, snapshots;
@@ -92,7 +93,7 @@ class Tracer final : private Binding {
   void result_is_known(size_t i, c10::IValue value) override;
   TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override;
   TensorView keep(at::Tensor constant) override;
-  TensorView packed(const at::Tensor& weight, std::string_view form, at::IntArrayRef sizes,
+  TensorView packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
                     const std::function<at::Tensor()>& make) override;
   void run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;

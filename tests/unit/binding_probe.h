@@ -91,10 +91,10 @@ class BindingProbe : public Binding {
     return view_of(at::isFloatingType(dtype) ? tensor.fill_(std::numeric_limits<double>::quiet_NaN()) : tensor, false);
   }
   TensorView keep(at::Tensor constant) override { return view_of(constant, true); }
-  TensorView packed(const at::Tensor&, std::string_view, at::IntArrayRef sizes,
+  TensorView packed(const at::Tensor&, std::string_view, const TensorMeta& meta,
                     const std::function<at::Tensor()>& make) override {
     at::Tensor made = make();
-    EXPECT_EQ(made.sizes(), sizes);
+    EXPECT_EQ(TensorMeta::of(made), meta);
     return view_of(std::move(made), true);
   }
   void run(TileExpression) override { FAIL() << "not expected"; }

@@ -133,10 +133,10 @@ class BoundOperator : public Binding {
     return room(TensorMeta::contiguous(dtype, sizes));
   }
   TensorView keep(at::Tensor constant) override { return *view_of(constant); }
-  TensorView packed(const at::Tensor&, std::string_view, at::IntArrayRef sizes,
+  TensorView packed(const at::Tensor&, std::string_view, const TensorMeta& meta,
                     const std::function<at::Tensor()>& make) override {
     const at::Tensor made = make();
-    EXPECT_EQ(made.sizes(), sizes);
+    EXPECT_EQ(TensorMeta::of(made), meta);
     return *view_of(made);
   }
   void run(TileExpression) override { ADD_FAILURE() << "pointwise"; }

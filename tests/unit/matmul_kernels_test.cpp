@@ -16,6 +16,11 @@ constexpr int64_t kGap = 3;  // behind each row of a result
 class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
  protected:
   const MatmulKernels& table() const { return *GetParam()->matmul; }
+  at::ScalarType stored(BoundKernel kernel) const {
+    if (kernel == table().packed_bfloat16) return at::kBFloat16;
+    return kernel == table().packed_half ? at::kHalf : at::kFloat;
+  }
+  bool is_narrow(BoundKernel kernel) const { return stored(kernel) != at::kFloat; }
 
   // a b + bias by a kernel, into rows with gaps. `b` with any strides.
   void check(BoundKernel kernel, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, bool relu) {
@@ -33,16 +38,18 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
     const at::Tensor out = at::full({spec.rows, spec.c_row}, 7.0f);
     const at::Tensor panels = at::full({panel_floats(spec.columns, spec.depth, table().panel)}, 9.0f);
     std::vector<void*> addresses{a.data_ptr(), b.data_ptr()};
-    if (kernel == table().packed) {
+    at::Tensor narrow;
+    if (kernel == table().packed || is_narrow(kernel)) {
       void* packing[] = {b.data_ptr(), panels.data_ptr()};
       ASSERT_TRUE(table().pack(&spec, packing));
-      addresses[1] = panels.data_ptr();
+      narrow = panels.to(stored(kernel));
+      addresses[1] = narrow.data_ptr();
     }
     if (bias.defined()) addresses.push_back(bias.data_ptr());
     addresses.push_back(out.data_ptr());
     addresses.push_back(panels.data_ptr());
     ASSERT_TRUE(kernel(&spec, addresses.data()));
-    at::Tensor expected = at::matmul(a.to(at::kDouble), b.to(at::kDouble));
+    at::Tensor expected = at::matmul(a.to(at::kDouble), b.to(stored(kernel)).to(at::kDouble));
     if (bias.defined()) expected = expected + bias;
     if (relu) expected = at::relu(expected);
     const at::Tensor actual = out.narrow(1, 0, spec.columns);
@@ -69,6 +76,8 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
     check(table().rows, a, b_rows, none, true);
     check(table().rows, a_columns, b_rows, bias, false);
     check(table().packed, a_columns, b, none, true);
+    check(table().packed_bfloat16, a, b, bias, false);
+    check(table().packed_half, a_columns, b, none, true);
     check(table().packing, a, b_gaps, bias, true);
     check(table().packing, a, b_rows, none, false);
     check(table().dots, a, b, none, true);
@@ -104,8 +113,23 @@ TEST_P(MatmulKernel, keeps_what_is_not_a_number) {
       check(kernel, a, weight.t(), {}, true);
     check(table().rows, a, weight.t().contiguous(), {}, true);
     weight[20][12] = special;
-    check(table().packed, a, weight.t(), {}, false);
-    check(table().dots, a, weight.t(), {}, false);
+    for (const BoundKernel kernel : {table().packed, table().packed_bfloat16, table().packed_half, table().dots})
+      check(kernel, a, weight.t(), {}, false);
+  }
+}
+
+TEST_P(MatmulKernel, reads_every_number_of_16_bits) {
+  const at::Tensor bits = at::arange(int64_t{1} << 16).to(at::kShort);
+  for (const BoundKernel kernel : {table().packed_bfloat16, table().packed_half}) {
+    const at::Tensor panels = bits.view(stored(kernel)), one = at::ones({1, 1});
+    const at::Tensor out = at::empty({1, bits.numel()});
+    MatmulSpec spec;
+    spec.rows = spec.depth = 1;
+    spec.columns = spec.c_row = bits.numel();
+    void* addresses[] = {one.data_ptr(), panels.data_ptr(), out.data_ptr()};
+    ASSERT_TRUE(kernel(&spec, addresses));
+    // 0 + -0 is 0
+    ASSERT_TRUE(at::allclose(out[0], panels.to(at::kFloat), 0, 0, true)) << stored(kernel);
   }
 }
 

@@ -10,26 +10,30 @@ extern const MatmulKernels matmul_kernels;
 
 namespace {
 
+// Elements of b are of type B, all others float.
+template <class B = float>
 struct Operands {
-  const float *a, *b, *bias;
+  const float* a;
+  const B* b;
+  const float* bias;
   float* c;
-  float* scratch;
 };
 
-Operands operands_of(const MatmulSpec& spec, void* const* addresses) {
-  Operands operands{};
+template <class B = float>
+Operands<B> operands_of(const MatmulSpec& spec, void* const* addresses) {
+  Operands<B> operands{};
   operands.a = static_cast<const float*>(*addresses++);
-  operands.b = static_cast<const float*>(*addresses++);
+  operands.b = static_cast<const B*>(*addresses++);
   if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
   operands.c = static_cast<float*>(*addresses++);
   return operands;
 }
 
 // Calls f with the operands of each batch.
-template <class F>
-void for_each_batch(const MatmulSpec& spec, const Operands& operands, const F& f) {
+template <class B, class F>
+void for_each_batch(const MatmulSpec& spec, const Operands<B>& operands, const F& f) {
   for (int64_t i = 0; i < spec.batches[0]; ++i) {
-    Operands one = operands;
+    Operands<B> one = operands;
     one.a += i * spec.a_batch[0];
     one.b += i * spec.b_batch[0];
     one.c += i * spec.c_batch[0];
@@ -44,7 +48,8 @@ void for_each_batch(const MatmulSpec& spec, const Operands& operands, const F& f
   }
 }
 
-Operands batch_of(const MatmulSpec& spec, Operands operands, int64_t batch) {
+template <class B>
+Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t batch) {
   const int64_t i = batch / spec.batches[1], j = batch % spec.batches[1];
   operands.a += i * spec.a_batch[0] + j * spec.a_batch[1];
   operands.b += i * spec.b_batch[0] + j * spec.b_batch[1];
@@ -53,7 +58,8 @@ Operands batch_of(const MatmulSpec& spec, Operands operands, int64_t batch) {
   return operands;
 }
 
-Product product_of(const MatmulSpec& spec, const Operands& one, int64_t b_step, int64_t b_panel) {
+template <class B>
+Product<B> product_of(const MatmulSpec& spec, const Operands<B>& one, int64_t b_step, int64_t b_panel) {
   return {spec.rows, spec.columns, spec.depth, one.a,      spec.a_row, spec.a_step,   one.b,
           b_step,    b_panel,      one.c,      spec.c_row, one.bias,   spec.bias_row, spec.relu};
 }
@@ -71,7 +77,8 @@ Pieces pieces_of(const MatmulSpec& spec) {
   return {false, columns, column_pieces};
 }
 
-Product rows_of(Product product, int64_t row, int64_t rows) {
+template <class B>
+Product<B> rows_of(Product<B> product, int64_t row, int64_t rows) {
   product.rows = least(rows, product.rows - row);
   product.a += row * product.a_row;
   product.c += row * product.c_row;
@@ -79,7 +86,8 @@ Product rows_of(Product product, int64_t row, int64_t rows) {
   return product;
 }
 
-Product columns_of(Product product, int64_t column, int64_t columns) {
+template <class B>
+Product<B> columns_of(Product<B> product, int64_t column, int64_t columns) {
   product.columns = least(columns, product.columns - column);
   product.b += column / kPanel * product.b_panel;
   product.c += column;
@@ -87,18 +95,18 @@ Product columns_of(Product product, int64_t column, int64_t columns) {
   return product;
 }
 
-template <Last kLast>
-void multiply_pieces(const Product& product, const Pieces& pieces, int64_t first, int64_t last) {
+template <Last kLast, class B>
+void multiply_pieces(const Product<B>& product, const Pieces& pieces, int64_t first, int64_t last) {
   if (!pieces.by_rows) return multiply<kLast>(columns_of(product, first * pieces.size, (last - first) * pieces.size));
   for (int64_t i = first; i < last; ++i) multiply<kLast>(rows_of(product, i * pieces.size, pieces.size));
 }
 
 // In parts.
-template <Last kLast>
-void multiply_all(const MatmulSpec& spec, const Operands& operands, int64_t b_step, int64_t b_panel) {
+template <Last kLast, class B>
+void multiply_all(const MatmulSpec& spec, const Operands<B>& operands, int64_t b_step, int64_t b_panel) {
   if (spec.parts == 1 || spec.rows == 0) {
     return for_each_batch(spec, operands,
-                          [&](const Operands& one) { multiply<kLast>(product_of(spec, one, b_step, b_panel)); });
+                          [&](const Operands<B>& one) { multiply<kLast>(product_of(spec, one, b_step, b_panel)); });
   }
   const Pieces pieces = pieces_of(spec);
   share_pieces(
@@ -107,9 +115,10 @@ void multiply_all(const MatmulSpec& spec, const Operands& operands, int64_t b_st
       });
 }
 
+template <class B>
 bool packed(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
-  multiply_all<Last::kPartOfPanel>(spec, operands_of(spec, addresses), kPanel, kPanel * spec.depth);
+  multiply_all<Last::kPartOfPanel>(spec, operands_of<B>(spec, addresses), kPanel, kPanel * spec.depth);
   return true;
 }
 
@@ -120,7 +129,7 @@ bool rows(const void* specification, void* const* addresses) {
 }
 
 // All matrices are packed first, so that their products are independent of each other.
-void packing_in_parts(const MatmulSpec& spec, Operands operands, float* panels) {
+void packing_in_parts(const MatmulSpec& spec, Operands<> operands, float* panels) {
   const int64_t across = quotient_up(spec.columns, kPanel), floats = across * kPanel * spec.depth;
   const int64_t inner = spec.b_batch[1] == 0 ? 1 : spec.batches[1], outer = spec.b_batch[0] == 0 ? 1 : spec.batches[0];
   share_pieces(spec.parts, outer * inner, across, [&](int64_t matrix, int64_t first, int64_t last) {
@@ -144,10 +153,10 @@ bool packing(const void* specification, void* const* addresses) {
     return true;
   }
   const float* packed_now = nullptr;
-  for_each_batch(spec, operands_of(spec, addresses), [&](const Operands& one) {
+  for_each_batch(spec, operands_of(spec, addresses), [&](const Operands<>& one) {
     if (one.b != packed_now) pack_panels(one.b, spec.b_step, spec.b_column, spec.depth, spec.columns, panels);
     packed_now = one.b;
-    Operands with_panels = one;
+    Operands<> with_panels = one;
     with_panels.b = panels;
     multiply<Last::kPartOfPanel>(product_of(spec, with_panels, kPanel, kPanel * spec.depth));
   });
@@ -180,7 +189,7 @@ void finish(const float* sums, int64_t count, const float* bias, int64_t bias_st
 }
 
 template <int kRows, int kColumns>
-void finish_dots(const MatmulSpec& spec, const Operands& one, int64_t row, int64_t column, const float (&sums)[8]) {
+void finish_dots(const MatmulSpec& spec, const Operands<>& one, int64_t row, int64_t column, const float (&sums)[8]) {
   const int64_t rows = least(kRows, spec.rows - row), columns = least(kColumns, spec.columns - column);
   const float* bias = one.bias ? one.bias + row * spec.bias_row + column : nullptr;
   float* c = one.c + row * spec.c_row + column;
@@ -193,7 +202,7 @@ void finish_dots(const MatmulSpec& spec, const Operands& one, int64_t row, int64
 
 // Eight dot products, kRows rows with kColumns columns. What lies outside is computed as what lies inside last, and not stored.
 template <int kRows, int kColumns>
-void dots_tile(const MatmulSpec& spec, const Operands& one, int64_t row, int64_t column) {
+void dots_tile(const MatmulSpec& spec, const Operands<>& one, int64_t row, int64_t column) {
   const float *a[kRows], *b[kColumns];
   each<kRows>([&](auto r) { a[r.value] = one.a + least(row + r.value, spec.rows - 1) * spec.a_row; });
   each<kColumns>([&](auto c) { b[c.value] = one.b + least(column + c.value, spec.columns - 1) * spec.b_column; });
@@ -224,7 +233,7 @@ void dots_tile(const MatmulSpec& spec, const Operands& one, int64_t row, int64_t
 }
 
 template <int kRows, int kColumns>
-void dots_tiles(const MatmulSpec& spec, const Operands& one) {
+void dots_tiles(const MatmulSpec& spec, const Operands<>& one) {
   for (int64_t row = 0; row < spec.rows; row += kRows) {
     for (int64_t column = 0; column < spec.columns; column += kColumns) {
       dots_tile<kRows, kColumns>(spec, one, row, column);
@@ -232,7 +241,7 @@ void dots_tiles(const MatmulSpec& spec, const Operands& one) {
   }
 }
 
-void dot(const MatmulSpec& spec, const Operands& one) {
+void dot(const MatmulSpec& spec, const Operands<>& one) {
   Lanes sums[4] = {};
   int64_t k = 0;
   for (; k + 4 * kWidth <= spec.depth; k += 4 * kWidth) {
@@ -252,7 +261,7 @@ void dot(const MatmulSpec& spec, const Operands& one) {
 }
 
 // For all of a product and for its pieces.
-using Dots = void (*)(const MatmulSpec&, const Operands&);
+using Dots = void (*)(const MatmulSpec&, const Operands<>&);
 Dots dots_for(const MatmulSpec& spec) {
   if (spec.rows == 1 && spec.columns == 1) return dot;
   if (spec.columns == 1) return dots_tiles<8, 1>;
@@ -260,13 +269,13 @@ Dots dots_for(const MatmulSpec& spec) {
 }
 
 // Pieces of whole tiles: eight rows, or eight columns of a single row.
-void dots_in_parts(const MatmulSpec& spec, const Operands& operands, Dots dots) {
+void dots_in_parts(const MatmulSpec& spec, const Operands<>& operands, Dots dots) {
   const bool by_rows = spec.rows > 1;
   const int64_t size = by_rows ? spec.rows : spec.columns;
   share_pieces(spec.parts, spec.batches[0] * spec.batches[1], quotient_up(size, 8),
                [&](int64_t batch, int64_t first, int64_t last) {
                  MatmulSpec part = spec;
-                 Operands one = batch_of(spec, operands, batch);
+                 Operands<> one = batch_of(spec, operands, batch);
                  const int64_t begin = 8 * first;
                  (by_rows ? part.rows : part.columns) = least(8 * last, size) - begin;
                  one.a += by_rows ? begin * spec.a_row : 0;
@@ -279,18 +288,18 @@ void dots_in_parts(const MatmulSpec& spec, const Operands& operands, Dots dots) 
 
 bool dots(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
-  const Operands operands = operands_of(spec, addresses);
+  const Operands<> operands = operands_of(spec, addresses);
   const Dots dots = dots_for(spec);
   if (spec.parts > 1) {
     dots_in_parts(spec, operands, dots);
   } else {
-    for_each_batch(spec, operands, [&](const Operands& one) { dots(spec, one); });
+    for_each_batch(spec, operands, [&](const Operands<>& one) { dots(spec, one); });
   }
   return true;
 }
 
 }  // namespace
 
-const MatmulKernels matmul_kernels{kPanel, packed, rows, dots, packing, pack};
+const MatmulKernels matmul_kernels{kPanel, packed<float>, packed<BFloat16>, packed<Half>, rows, dots, packing, pack};
 
 }  // namespace stator::CPU_CAPABILITY

@@ -14,11 +14,12 @@ constexpr int64_t kDepthBlock = 384;
 // As many rows of a stay in the second level cache while the panels pass by.
 constexpr int64_t kRowBlock = 96;
 
-// Some rows of a times a strip of b's columns.
+// Some rows of a times a strip of b's columns, which are of type B.
+template <class B>
 struct Strip {
   const float* a;
   int64_t a_row, a_step;
-  const float* b;
+  const B* b;
   int64_t b_step, b_panel;  // b_panel: from a panel of columns to the next
   int64_t depth;
   float* c;
@@ -33,8 +34,8 @@ struct Strip {
 enum class Last { kAll, kPartOfPanel, kPart };
 
 // What becomes of the sums of a tile.
-template <int kRows, int kAcross, Last kLast>
-STATOR_INLINE void finish_tile(const Strip& strip, Lanes (&sums)[kRows * kAcross], const Part& part) {
+template <int kRows, int kAcross, Last kLast, class B>
+STATOR_INLINE void finish_tile(const Strip<B>& strip, Lanes (&sums)[kRows * kAcross], const Part& part) {
   each<kRows * kAcross>([&](auto i) __attribute__((always_inline)) {
     constexpr int kRow = i.value / kAcross, kVector = i.value % kAcross;
     constexpr bool kInPart = kLast != Last::kAll && kVector == kAcross - 1;
@@ -50,21 +51,26 @@ STATOR_INLINE void finish_tile(const Strip& strip, Lanes (&sums)[kRows * kAcross
 }
 
 // kUnroll independent sums for each element of c where it takes them to hide the latency of an addition.
-template <int kRows, int kPanels, int kVectors, Last kLast>
-void multiply_tile(const Strip& strip) {
+template <int kRows, int kPanels, int kVectors, Last kLast, class B>
+void multiply_tile(const Strip<B>& strip) {
   constexpr int kAcross = kPanels * kVectors, kSums = kRows * kAcross;
   constexpr int kUnroll = kSums >= 8 ? 1 : kSums >= 4 ? 2 : 4;
   const Part part(kLast == Last::kAll ? kWidth : strip.last);
   const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step, b_panel = strip.b_panel;
-  const float *a = strip.a, *b = strip.b;
+  const float* a = strip.a;
+  const B* b = strip.b;
   Lanes sums[kUnroll][kSums];
   each<kUnroll * kSums>([&](auto i)
                             __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
   const auto step = [&](Lanes(&sum)[kSums]) __attribute__((always_inline)) {
     Lanes right[kAcross];
     each<kAcross>([&](auto v) __attribute__((always_inline)) {
-      const float* from = b + v.value / kVectors * b_panel + v.value % kVectors * kWidth;
-      right[v.value] = kLast == Last::kPart && v.value == kAcross - 1 ? part.load(from) : load(from);
+      const B* from = b + v.value / kVectors * b_panel + v.value % kVectors * kWidth;
+      if constexpr (kLast == Last::kPart && v.value == kAcross - 1) {
+        right[v.value] = part.load(from);
+      } else {
+        right[v.value] = load(from);
+      }
     });
     each<kSums>([&](auto i) __attribute__((always_inline)) {
       sum[i.value] = fused(all_lanes(a[i.value / kAcross * a_row]), right[i.value % kAcross], sum[i.value]);
@@ -87,8 +93,8 @@ void multiply_tile(const Strip& strip) {
   finish_tile<kRows, kAcross, kLast>(strip, sums[0], part);
 }
 
-template <int kVectors, Last kLast>
-void multiply_rows(const Strip& strip, int64_t rows) {
+template <int kVectors, Last kLast, class B>
+void multiply_rows(const Strip<B>& strip, int64_t rows) {
   switch (rows) {
     case 1:
       return multiply_tile<1, 1, kVectors, kLast>(strip);
@@ -106,8 +112,8 @@ void multiply_rows(const Strip& strip, int64_t rows) {
 }
 
 // Any number of rows, in tiles of about equal height, times one strip of columns.
-template <int kVectors, Last kLast>
-void multiply_strip(Strip strip, int64_t rows) {
+template <int kVectors, Last kLast, class B>
+void multiply_strip(Strip<B> strip, int64_t rows) {
   if (rows <= kTileRows) return multiply_rows<kVectors, kLast>(strip, rows);
   for (int64_t tiles = quotient_up(rows, kTileRows); tiles > 0; --tiles) {
     const int64_t height = quotient_up(rows, tiles);
@@ -120,8 +126,8 @@ void multiply_strip(Strip strip, int64_t rows) {
 }
 
 // As many columns as are best at once for so few rows. Returns how many there were.
-template <Last kLast>
-int64_t multiply_strip(Strip& strip, int64_t rows, int64_t columns) {
+template <Last kLast, class B>
+int64_t multiply_strip(Strip<B>& strip, int64_t rows, int64_t columns) {
   if (rows == 1 && columns >= 4 * kPanel) return multiply_tile<1, 4, 2, Last::kAll>(strip), 4 * kPanel;
   if (rows == 2 && columns >= 2 * kPanel) return multiply_tile<2, 2, 2, Last::kAll>(strip), 2 * kPanel;
   if (rows == 3 && columns >= 2 * kPanel) return multiply_tile<3, 2, 2, Last::kAll>(strip), 2 * kPanel;
@@ -132,11 +138,12 @@ int64_t multiply_strip(Strip& strip, int64_t rows, int64_t columns) {
 }
 
 // c = a b (+ bias).
+template <class B = float>
 struct Product {
   int64_t rows, columns, depth;
   const float* a;
   int64_t a_row, a_step;
-  const float* b;
+  const B* b;
   int64_t b_step, b_panel;  // b_panel: from a panel to the next, kPanel if b is a matrix with contiguous rows
   float* c;
   int64_t c_row;
@@ -145,9 +152,9 @@ struct Product {
   bool relu;
 };
 
-template <Last kLast>
-void multiply_block(const Product& product, int64_t row, int64_t rows, int64_t step, int64_t depth) {
-  Strip strip{};
+template <Last kLast, class B>
+void multiply_block(const Product<B>& product, int64_t row, int64_t rows, int64_t step, int64_t depth) {
+  Strip<B> strip{};
   strip.a = product.a + row * product.a_row + step * product.a_step;
   strip.a_row = product.a_row;
   strip.a_step = product.a_step;
@@ -172,8 +179,8 @@ STATOR_INLINE int64_t part_of(int64_t size, int64_t most) {
 }
 
 // kLast: kPartOfPanel or kPart.
-template <Last kLast>
-void multiply(const Product& product) {
+template <Last kLast, class B>
+void multiply(const Product<B>& product) {
   if (product.rows == 0) return;
   if (product.rows <= kRowBlock && product.depth <= kDepthBlock) {
     return multiply_block<kLast>(product, 0, product.rows, 0, product.depth);

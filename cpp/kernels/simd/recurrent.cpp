@@ -111,10 +111,10 @@ void multiply_state(const RecurrentSpec& spec, const Layer& layer, const Before&
   const float* add = Cell::kAddsProjected ? projected : layer.bias;
   for (int64_t i = 0; i < strips; ++i) {
     const int64_t column = (from_last ? strips - 1 - i : i) * kStrip;
-    multiply<Last::kPartOfPanel>({spec.batch, least(kStrip, width - column), spec.hidden, before.hidden,
-                                  before.hidden_row, 1, layer.weights + column * spec.hidden, kPanel,
-                                  kPanel * spec.hidden, layer.gates + column, width, add ? add + column : nullptr,
-                                  Cell::kAddsProjected ? spec.projected_row : 0, false});
+    multiply<Last::kPartOfPanel>(
+        Product<>{spec.batch, least(kStrip, width - column), spec.hidden, before.hidden, before.hidden_row, 1,
+                  layer.weights + column * spec.hidden, kPanel, kPanel * spec.hidden, layer.gates + column, width,
+                  add ? add + column : nullptr, Cell::kAddsProjected ? spec.projected_row : 0, false});
   }
 }
 

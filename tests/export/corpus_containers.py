@@ -73,6 +73,8 @@ def case(seed: int) -> Case:
     rng = random.Random(seed)
     # Results: numbers below 100 stand for tensors, the others for themselves.
     result = tree(rng, lambda: rng.choice([0, 1, 2, 3, 5, 1000, 2.5, "text", None, True]))
+    if not pytree.tree_leaves(result):
+        result = (result, 0)  # the exporter wants one
     arguments = [tree(rng, lambda: rng.choice(["tensor", "tensor", "tensor", None])) for _ in range(rng.randint(1, 3))]
     names = {f"key{i}": tree(rng, lambda: "tensor") for i in range(rng.randint(0, 2))}
     arguments[0] = (arguments[0], "tensor")  # one there must be

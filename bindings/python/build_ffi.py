@@ -23,6 +23,14 @@ ffibuilder.cdef((PACKAGE / "_cdef.h").read_text(encoding="utf-8"))
 ffibuilder.cdef("""
 intptr_t stator_py_run(stator_runtime *runtime, const stator_method *method, stator_arena *arena);
 void stator_py_release(void *object);
+typedef struct {
+  uintptr_t data;
+  int32_t dtype, ndim;
+  const int64_t *shape, *strides;
+} stator_py_layout;
+intptr_t stator_py_describe(const stator_value *value, stator_py_layout *out);
+struct DLManagedTensorVersioned *stator_py_exported(uintptr_t exchange, uintptr_t object);
+void stator_py_delete(struct DLManagedTensorVersioned *tensor);
 uintptr_t stator_py_capsule_name(int32_t which);
 uintptr_t stator_py_capsule_destructor(int32_t which);
 """)

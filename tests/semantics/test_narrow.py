@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 import stator
 
@@ -51,7 +50,7 @@ MODELS = {
     "conv2d": (lambda: nn.Conv2d(3, 8, 3, padding=1), [(2, 3, 9, 10)]),
     "conv1d_depthwise": (lambda: nn.Conv1d(6, 6, 3, groups=6), [(1, 6, 30)]),
     "max_pool": (lambda: nn.MaxPool2d(2), [(1, 3, 8, 10)]),
-    "attention": (lambda: Weights(lambda q, k, v, w: F.scaled_dot_product_attention(q, k, v) * w, 1), [(1, 2, 7, 16)] * 3),
+    "attention": (lambda: Weights(lambda q, k, v, w: nn.functional.scaled_dot_product_attention(q, k, v) * w, 1), [(1, 2, 7, 16)] * 3),
 }
 
 

@@ -113,6 +113,34 @@ def test_capsules(load, x):
         result.__dlpack__(dl_device=(2, 0))
 
 
+def test_tensors_of_torch_go_in_by_the_exchange_interface(load):
+    x = torch.ones(3)
+    model = load("add_mul")
+    released = weakref.ref(x.untyped_storage())
+    for _ in range(3):
+        model(x, x)
+    runtime = model.runtime()
+    runtime.bind(x, x)
+    with pytest.raises(stator.InvalidArgumentError):
+        runtime.method("forward")._bind(9, x)
+    runtime.unbind()
+    assert released() is not None
+    del x
+    gc.collect()
+    assert released() is None
+
+
+def test_what_dlpack_refuses_stays_refused(load):
+    x = torch.ones(3)
+    model = load("add_mul")
+    conjugate, negative = torch.ones(3, dtype=torch.complex64).conj(), torch.ones(3, dtype=torch.complex64).conj().imag
+    for refused, says in ((x.clone().requires_grad_(), "gradient"), (conjugate, "conjugate"), (negative, "negative")):
+        with pytest.raises(BufferError, match=says):
+            model(refused, x)
+    with pytest.raises((BufferError, RuntimeError)):
+        model(x.to_sparse(), x)
+
+
 def test_results_and_buffers_go_in(load, x):
     model = load("add_mul")
     result = model(x, x)

@@ -48,6 +48,47 @@ static void stator_py_release(void *object) {
   PyGILState_Release(state);
 }
 
+/* The part of DLPack's exchange interface that is used here: what a type has as __dlpack_c_exchange_api__. */
+typedef struct {
+  struct {
+    uint32_t major, minor;
+  } version;
+  const void *previous, *allocate;
+  int (*export_object)(void *object, struct DLManagedTensorVersioned **out);
+} stator_py_exchange;
+
+/* A Python object's tensor. NULL: it exports none; its __dlpack__ can say why. */
+static struct DLManagedTensorVersioned *stator_py_exported(uintptr_t exchange, uintptr_t object) {
+  struct DLManagedTensorVersioned *out = NULL;
+  PyGILState_STATE state = PyGILState_Ensure();
+  if (((const stator_py_exchange *)exchange)->export_object((void *)object, &out) != 0) {
+    PyErr_Clear();
+    out = NULL;
+  }
+  PyGILState_Release(state);
+  return out;
+}
+
+/* Of one that nobody took over. */
+static void stator_py_delete(struct DLManagedTensorVersioned *tensor) {
+  if (tensor->deleter != NULL) tensor->deleter(tensor);
+}
+
+/* stator_value_as_tensor() into one place: 0, or the status's address. */
+typedef struct {
+  uintptr_t data;
+  int32_t dtype, ndim;
+  const int64_t *shape, *strides; /* the value's */
+} stator_py_layout;
+
+static intptr_t stator_py_describe(const stator_value *value, stator_py_layout *out) {
+  const void *data = NULL;
+  const intptr_t failed =
+      (intptr_t)stator_value_as_tensor(value, &data, &out->dtype, NULL, &out->ndim, &out->shape, &out->strides);
+  out->data = (uintptr_t)data;
+  return failed;
+}
+
 /* DLPack's protocol in Python: a capsule that nobody took over calls the deleter itself. */
 static const char stator_py_legacy[] = "dltensor";
 static const char stator_py_versioned[] = "dltensor_versioned";

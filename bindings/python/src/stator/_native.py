@@ -55,9 +55,22 @@ def raise_status(address: int) -> NoReturn:
 
 def made(kind: str, release: Callable[[Any], None], make: Callable[..., Any], *args: Any, about_file: bool = False) -> Any:
     """The handle that `make` puts into its last parameter, released when the last reference to it goes."""
-    out = ffi.new(f"stator_{kind} **")
-    check(make(*args, out), about_file=about_file)
+    out = ffi.new(_places[kind])
+    status = make(*args, out)
+    if status:
+        raise error_of(status, about_file=about_file)
     return ffi.gc(out[0], release)
+
+
+class _Places(dict[str, Any]):
+    """The type of a place for a handle, by the handle's kind."""
+
+    def __missing__(self, kind: str) -> Any:
+        place = self[kind] = ffi.typeof(f"stator_{kind} **")
+        return place
+
+
+_places = _Places()
 
 
 def text_of_bytes(make: Callable[..., Any], *args: Any) -> str:

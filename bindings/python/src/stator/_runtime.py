@@ -261,8 +261,8 @@ class BoundMethod:
             check(lib.stator_runtime_bind(runtime, self._method, place, data, code, CPU, given.ndim, shape, strides))
             held = given
         elif not isinstance(given, Tensor) and hasattr(given, "__dlpack__") and (taken := Taken(given)).versioned:
-            check(lib.stator_runtime_bind_dlpack(runtime, self._method, place, taken.managed))
-            taken.done()
+            with taken:
+                check(lib.stator_runtime_bind_dlpack(runtime, self._method, place, taken.managed))
         else:
             check(lib.stator_runtime_bind_value(runtime, self._method, place, to_value(given)))
         self._runtime._held[self._entry.name, "input", place] = held

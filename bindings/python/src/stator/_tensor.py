@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from stator._native import check, made, text
+from stator._native import check, made, raise_status, text
 from stator._stator import ffi, lib
 
 CPU = lib.STATOR_CPU
@@ -18,46 +20,62 @@ CODE_OF_NAME: dict[str, int] = {text(lib.stator_dtype_name(code)): code for code
 NAME_OF_CODE: dict[int, str] = {code: name for name, code in CODE_OF_NAME.items()}
 
 
-def _numpy_names() -> dict[int, str]:
+def _numpy_dtypes() -> dict[int, np.dtype[Any]]:
     found = {}
     for name, code in CODE_OF_NAME.items():
         try:
-            found[code] = np.dtype(name).str
+            found[code] = np.dtype(name)
         except TypeError:  # bfloat16 and its kin
             continue
     return found
 
 
-_NUMPY_OF_CODE = _numpy_names()
+_NUMPY_OF_CODE = _numpy_dtypes()
+_CODE_OF_NUMPY = {dtype: code for code, dtype in _NUMPY_OF_CODE.items()}
+_LAYOUT = ffi.typeof("stator_py_layout *")
+_SIZES = ffi.typeof("int64_t[]")
 
 
 class Tensor:
     """A tensor of a result. Its memory lives as long as it, or any view or export made from it, whatever is closed meanwhile."""
 
-    __slots__ = ("__weakref__", "_data", "_dtype", "_keep", "_ptr", "shape", "strides")
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]  # in elements
+    __slots__ = ("__weakref__", "_keep", "_known_layout", "_ptr")
 
     def __init__(self, pointer: Any, keep: object = None) -> None:
         self._ptr = pointer
         self._keep = keep  # given back with the memory
-        data, dtype, ndim = ffi.new("const void **"), ffi.new("int32_t[2]"), ffi.new("int32_t *")
-        shape, strides = ffi.new("const int64_t **"), ffi.new("const int64_t **")
-        check(lib.stator_value_as_tensor(pointer, data, dtype, ffi.NULL, ndim, shape, strides))
-        self._data = int(ffi.cast("uintptr_t", data[0]))
-        self._dtype = dtype[0]
-        self.shape = tuple(ffi.unpack(shape[0], ndim[0])) if ndim[0] else ()
-        self.strides = tuple(ffi.unpack(strides[0], ndim[0])) if ndim[0] else ()
+        self._known_layout: Any = None
+
+    @property
+    def _layout(self) -> Any:
+        """Asked for once, and only if it is wanted: a result that goes on by DLPack needs none."""
+        if self._known_layout is None:
+            layout = ffi.new(_LAYOUT)
+            failed = lib.stator_py_describe(self._ptr, layout)
+            if failed:
+                raise_status(failed)
+            self._known_layout = layout
+        return self._known_layout
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        layout = self._layout
+        return tuple(ffi.unpack(layout.shape, layout.ndim)) if layout.ndim else ()
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """In elements."""
+        layout = self._layout
+        return tuple(ffi.unpack(layout.strides, layout.ndim)) if layout.ndim else ()
 
     @property
     def dtype(self) -> str:
         """The element type as PyTorch spells it: "float32"."""
-        return NAME_OF_CODE[self._dtype]
+        return NAME_OF_CODE[self._layout.dtype]
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return int(self._layout.ndim)
 
     def numpy(self) -> npt.NDArray[Any]:
         """A view of the elements. Nothing is copied."""
@@ -103,7 +121,7 @@ class Tensor:
         return _capsule(out[0], versioned=False)
 
     def __len__(self) -> int:
-        if not self.shape:
+        if not self.ndim:
             raise TypeError("len() of a tensor without dimensions")
         return self.shape[0]
 
@@ -117,10 +135,11 @@ class _View:
     __slots__ = ("__array_interface__", "tensor")
 
     def __init__(self, tensor: Tensor) -> None:
-        code = tensor._dtype
-        if code not in _NUMPY_OF_CODE:
+        layout = tensor._layout
+        code = layout.dtype
+        dtype = _NUMPY_OF_CODE.get(code)
+        if dtype is None:
             raise TypeError(f"NumPy has no {tensor.dtype}; use __dlpack__, as in torch.from_dlpack(tensor)")
-        dtype = np.dtype(_NUMPY_OF_CODE[code])
         self.tensor = tensor
         self.__array_interface__ = {
             "version": 3,
@@ -128,7 +147,7 @@ class _View:
             "shape": tensor.shape,
             "strides": tuple(stride * dtype.itemsize for stride in tensor.strides),
             # NumPy takes no null pointer; a tensor without elements has one.
-            "data": (tensor._data or _SOMEWHERE, False),
+            "data": (layout.data or _SOMEWHERE, False),
         }
 
 
@@ -141,16 +160,18 @@ _SOMEWHERE: int = _NOWHERE.__array_interface__["data"][0]
 
 def numpy_layout(array: npt.NDArray[Any]) -> tuple[Any, int, Any, Any]:
     """Data, dtype, shape and strides of an array as the library takes them."""
-    code = CODE_OF_NAME.get(array.dtype.name)
-    if code is None or not array.dtype.isnative:
+    code = _CODE_OF_NUMPY.get(array.dtype)
+    if code is None and array.dtype.isnative:  # one of two that look alike, as long and long long
+        code = CODE_OF_NAME.get(array.dtype.name)
+    if code is None:
         raise TypeError(f"an array of {array.dtype} cannot go into a tensor")
-    shape = ffi.new("int64_t[]", array.shape) if array.ndim else ffi.NULL
+    shape = ffi.new(_SIZES, array.shape) if array.ndim else ffi.NULL
     strides = ffi.NULL
     if not array.flags.c_contiguous:
         size = array.dtype.itemsize
         if any(stride % size for stride in array.strides):
             raise ValueError("the array's strides are no multiples of its item size; pass a copy")
-        strides = ffi.new("int64_t[]", [stride // size for stride in array.strides])
+        strides = ffi.new(_SIZES, [stride // size for stride in array.strides])
     address = array.__array_interface__["data"][0] if array.size else 0
     return ffi.cast("void *", address), code, shape, strides
 
@@ -177,7 +198,7 @@ def aligned_zeros(shape: tuple[int, ...], name: str) -> npt.NDArray[Any]:
     code = CODE_OF_NAME.get(name)
     if code not in _NUMPY_OF_CODE:
         raise TypeError(f"NumPy has no {name}; bind a tensor of another library instead")
-    dtype = np.dtype(_NUMPY_OF_CODE[code])
+    dtype = _NUMPY_OF_CODE[code]
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.zeros(size + 64, np.uint8)
     start = -raw.__array_interface__["data"][0] % 64
@@ -209,24 +230,68 @@ def _capsule(managed: Any, *, versioned: bool) -> Any:
 
 
 class Taken:
-    """A capsule of a foreign tensor, read but not yet taken over; the library takes `managed`, then `done()` says so to its producer."""
+    """A foreign tensor that nobody has taken over yet: within `with`, the library takes `managed`, or an exception gives it back."""
+
+    __slots__ = ("_capsule", "managed", "versioned")
 
     def __init__(self, source: Any) -> None:
-        try:
-            self.capsule = source.__dlpack__(max_version=(1, 0))
-        except TypeError:  # a producer that knows the older form only
-            self.capsule = source.__dlpack__()
-        self.versioned = bool(_python.PyCapsule_IsValid(self.capsule, _VERSIONED))
-        name, kind = (_VERSIONED, "struct DLManagedTensorVersioned *") if self.versioned else (_LEGACY, "struct DLManagedTensor *")
-        self.managed = ffi.cast(kind, _python.PyCapsule_GetPointer(self.capsule, name))
+        self._capsule: Any = None
+        self.managed: Any = _exported(source)
+        self.versioned = bool(self.managed)
+        if not self.managed:
+            self._open_capsule(source)
 
-    def done(self) -> None:
-        _python.PyCapsule_SetName(self.capsule, _VERSIONED_USED if self.versioned else _LEGACY_USED)
+    def _open_capsule(self, source: Any) -> None:
+        try:
+            self._capsule = source.__dlpack__(max_version=(1, 0))
+        except TypeError:  # a producer that knows the older form only
+            self._capsule = source.__dlpack__()
+        self.versioned = bool(_python.PyCapsule_IsValid(self._capsule, _VERSIONED))
+        name, kind = (_VERSIONED, "struct DLManagedTensorVersioned *") if self.versioned else (_LEGACY, "struct DLManagedTensor *")
+        self.managed = ffi.cast(kind, _python.PyCapsule_GetPointer(self._capsule, name))
+
+    def __enter__(self) -> Taken:
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
+        if self._capsule is not None:
+            if failed is None:  # else the capsule deletes it
+                _python.PyCapsule_SetName(self._capsule, _VERSIONED_USED if self.versioned else _LEGACY_USED)
+        elif failed is not None:
+            lib.stator_py_delete(self.managed)
+
+
+def _exported(source: Any) -> Any:
+    """By the exchange interface that DLPack gives types, in a fraction of the time of `__dlpack__`; NULL where that has more to say: it
+    refuses tensors that need gradients, and conjugates that are still to be made. Negatives that are, it gives with the wrong sign."""
+    kind = type(source)
+    exchange = _EXCHANGES.get(kind)
+    if exchange is None:
+        exchange = _EXCHANGES[kind] = _exchange_of(kind)
+    if not exchange or source.requires_grad or source.is_conj():
+        return ffi.NULL
+    if source.is_neg():
+        raise BufferError("Can't export tensors with the negative bit set, use tensor.resolve_neg()")
+    return lib.stator_py_exported(exchange, id(source))
+
+
+_EXCHANGES: WeakKeyDictionary[type, int] = WeakKeyDictionary()
+_DLPACK_MAJOR = 1
+_EXCHANGE_NAME = ctypes.create_string_buffer(b"dlpack_exchange_api")
+
+
+def _exchange_of(kind: type) -> int:
+    """0 unless it is torch.Tensor itself, of a torch that has the interface: subclasses may be anything."""
+    torch = sys.modules.get("torch")
+    capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
+    if capsule is None or torch is None or kind is not torch.Tensor:
+        return 0
+    name = ctypes.addressof(_EXCHANGE_NAME)
+    exchange = _python.PyCapsule_GetPointer(capsule, name) if _python.PyCapsule_IsValid(capsule, name) else 0
+    return exchange if exchange and ctypes.c_uint32.from_address(exchange).value == _DLPACK_MAJOR else 0
 
 
 def value_of_dlpack(source: Any) -> Any:
-    taken = Taken(source)
-    make = lib.stator_value_from_dlpack if taken.versioned else lib.stator_value_from_dlpack_legacy
-    value = made("value", lib.stator_value_release, make, taken.managed)
-    taken.done()
-    return value
+    with Taken(source) as taken:
+        make = lib.stator_value_from_dlpack if taken.versioned else lib.stator_value_from_dlpack_legacy
+        return made("value", lib.stator_value_release, make, taken.managed)

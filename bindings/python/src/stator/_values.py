@@ -44,6 +44,8 @@ def to_value(given: Any) -> Any:
         return value_of_numpy(given)
     if isinstance(given, (Tensor, Opaque)):
         return given._ptr
+    if hasattr(given, "__dlpack__"):
+        return value_of_dlpack(given)
     if given is None:
         return _make(lib.stator_value_create_none)
     if isinstance(given, (bool, np.bool_)):
@@ -66,8 +68,6 @@ def to_value(given: Any) -> Any:
         return _tuple_value(given)
     if isinstance(given, Mapping):
         return dict_value(given)
-    if hasattr(given, "__dlpack__"):
-        return value_of_dlpack(given)
     return value_of_numpy(as_array(given))
 
 

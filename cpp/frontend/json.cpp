@@ -6,12 +6,19 @@
 #include "graph/error.h"
 
 namespace stator::json {
+namespace {
+
+// Programs nest some ten levels for each control flow operator within another. What is nested a million times takes seconds to read.
+constexpr int kDeepest = 1000;
+
+}  // namespace
 
 void malformed(const std::string& what) { throw Error(ErrorCode::kBadModel, "the archive is damaged: " + what); }
 
 Json parse_json(std::string_view text, const std::string& name, bool (*keep)(std::string_view, std::string_view)) {
   std::vector<std::string> keys;  // by depth
   const auto filter = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > kDeepest) malformed("\"" + name + "\" is nested too deeply");
     if (!keep || event != Json::parse_event_t::key) return true;
     const auto at = static_cast<size_t>(depth);
     if (keys.size() <= at) keys.resize(at + 1);

@@ -4,10 +4,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/result_type.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "plan/binding.h"
+#include "plan/collapse.h"
 
 namespace stator {
 namespace {
@@ -52,6 +54,7 @@ class Pointwise {
     return expression_->number(real(value), type);
   }
   Node in(size_t i) { return as(i, compute_); }
+  Node in(const TensorView& view) { return expression_->cast(expression_->load(view), view.meta.dtype, compute_); }
   Node number(double value) {
     return type() == TileType::kInt ? expression_->number(static_cast<int64_t>(value), type())
                                     : expression_->number(value, type());
@@ -265,6 +268,109 @@ bool elu(Binding& binding) {
   return p.store(p.op(O::kElu, p.in(0), p.number(*alpha), p.number(0)));
 }
 
+bool selu(Binding& binding) {
+  constexpr double kAlpha = 1.6732632423543772848170429916717, kScale = 1.0507009873554804934193349852946;
+  Pointwise p(binding);
+  if (!p.begin(0, 0) || !is_real(p.compute())) return false;
+  return p.store(p.op(O::kMul, p.number(kScale), p.op(O::kElu, p.in(0), p.number(kAlpha), p.number(0))));
+}
+
+bool celu(Binding& binding) {
+  Pointwise p(binding);
+  const auto alpha = p.number_of(1);
+  if (!alpha || *alpha == 0 || !p.begin(0, 0) || !is_real(p.compute())) return false;
+  const Node x = p.in(0), inner = p.op(O::kExpm1, p.op(O::kMul, x, p.number(1 / *alpha)));
+  return p.store(p.op(O::kWhere, p.op(O::kGreater, x, p.number(0)), x, p.op(O::kMul, p.number(*alpha), inner)));
+}
+
+// (self, threshold, value)
+bool threshold(Binding& binding) {
+  Pointwise p(binding);
+  if (!p.number_of(1) || !p.number_of(2) || !p.begin(0, 0) || !is_real(p.compute())) return false;
+  const Node x = p.in(0);
+  return p.store(p.op(O::kWhere, p.op(O::kLessEqual, x, p.in(1)), p.in(2), x));
+}
+
+// min(x, 0) - log(1 + exp(-|x|))
+bool log_sigmoid(Binding& binding) {
+  Pointwise p(binding);
+  if (!p.begin(0, 0) || !is_real(p.compute())) return false;
+  const Node x = p.in(0), tail = p.op(O::kLog1p, p.op(O::kExp, p.op(O::kNeg, p.op(O::kAbs, x))));
+  return p.store(p.op(O::kSub, p.op(O::kMin, x, p.number(0)), tail));
+}
+
+bool hardshrink(Binding& binding) {
+  Pointwise p(binding);
+  const auto bound = p.number_of(1);
+  if (!bound || !p.begin(0, 0) || !is_real(p.compute())) return false;
+  const Node x = p.in(0), not_below = p.op(O::kGreaterEqual, x, p.number(-*bound));
+  const Node within = p.op(O::kAnd, not_below, p.op(O::kLessEqual, x, p.number(*bound)));
+  return p.store(p.op(O::kWhere, within, p.number(0), x));
+}
+
+// What is within the bound is x * 0, so that NaN stays.
+bool softshrink(Binding& binding) {
+  Pointwise p(binding);
+  const auto bound = p.number_of(1);
+  if (!bound || !p.begin(0, 0) || !is_real(p.compute())) return false;
+  const Node x = p.in(0), above = p.op(O::kGreater, x, p.number(*bound));
+  const Node below = p.op(O::kLess, x, p.number(-*bound));
+  const Node within = p.op(O::kMul, x, p.number(0));
+  const Node rest = p.op(O::kWhere, below, p.op(O::kAdd, x, p.number(*bound)), within);
+  return p.store(p.op(O::kWhere, above, p.op(O::kSub, x, p.number(*bound)), rest));
+}
+
+// (self, weight): one for all, or one a channel.
+bool prelu(Binding& binding) {
+  const TensorView *self = binding.tensor(0), *given = binding.tensor(1);
+  Pointwise p(binding);
+  if (!self || !given || given->meta.numel() == 0 || given->meta.dim() > 1 || !p.begin(0, 1) || !is_real(p.compute()))
+    return false;
+  TensorView weight = *given;
+  const int64_t count = weight.meta.numel();
+  if (count > 1 && (self->meta.dim() < 2 || self->meta.sizes[1] != count)) return false;
+  const int64_t stride = weight.meta.dim() == 0 ? 1 : weight.meta.strides[0];
+  const auto behind = static_cast<size_t>(std::max<int64_t>(self->meta.dim() - 2, 0));
+  weight.meta.sizes.assign(1 + (count > 1 ? behind : 0), 1);
+  weight.meta.strides.assign(weight.meta.sizes.size(), 1);
+  weight.meta.sizes[0] = count;
+  weight.meta.strides[0] = stride;
+  if (self->meta.dim() == 0) weight.meta = TensorMeta::contiguous(weight.meta.dtype, {});
+  const Node x = p.in(0);
+  return p.store(p.op(O::kWhere, p.op(O::kGreater, x, p.number(0)), x, p.op(O::kMul, p.in(weight), x)));
+}
+
+// (self, weight), which broadcast
+bool prelu_kernel(Binding& binding) {
+  Pointwise p(binding);
+  if (!p.begin(0, 1) || !is_real(p.compute())) return false;
+  const Node x = p.in(0);
+  return p.store(p.op(O::kWhere, p.op(O::kGreater, x, p.number(0)), x, p.op(O::kMul, p.in(1), x)));
+}
+
+// (self, dim): the first half times the sigmoid of the second.
+bool glu(Binding& binding) {
+  const TensorView* self = binding.tensor(0);
+  const auto dim = self ? wrapped_dim(binding.known(1), self->meta.dim()) : std::nullopt;
+  Pointwise p(binding);
+  if (!dim || self->meta.sizes[*dim] % 2 != 0 || !p.begin(0, 0) || !is_real(p.compute())) return false;
+  TensorView first = *self;
+  first.meta.sizes[*dim] /= 2;
+  TensorView second = first;
+  second.offset += first.meta.sizes[*dim] * first.meta.strides[*dim] * first.meta.itemsize();
+  return p.store(p.op(O::kMul, p.in(first), p.op(O::kSigmoid, p.in(second))));
+}
+
+// (self, end, weight)
+bool lerp(Binding& binding) {
+  Pointwise p(binding);
+  const auto weight = p.number_of(2);
+  if (!weight || !p.begin(0, 1) || !is_real(p.compute())) return false;
+  const Node from = p.in(0), to = p.in(1), way = p.op(O::kSub, to, from);
+  if (std::abs(*weight) < 0.5) return p.store(p.op(O::kAdd, from, p.op(O::kMul, p.number(*weight), way)));
+  return p.store(p.op(O::kSub, to, p.op(O::kMul, way, p.number(1 - *weight))));
+}
+
 bool softplus(Binding& binding) {
   Pointwise p(binding);
   const auto beta = p.number_of(1), threshold = p.number_of(2);
@@ -414,6 +520,16 @@ constexpr Entry kEntries[] = {
     {"aten::leaky_relu", leaky_relu},
     {"aten::elu", elu},
     {"aten::softplus", softplus},
+    {"aten::selu", selu},
+    {"aten::celu", celu},
+    {"aten::threshold", threshold},
+    {"aten::log_sigmoid", log_sigmoid},
+    {"aten::hardshrink", hardshrink},
+    {"aten::softshrink", softshrink},
+    {"aten::prelu", prelu},
+    {"aten::_prelu_kernel", prelu_kernel},
+    {"aten::glu", glu},
+    {"aten::lerp.Scalar", lerp},
     {"aten::addcmul", add_product<O::kMul>},
     {"aten::addcdiv", add_product<O::kDiv>},
     {"aten::where.self", where},

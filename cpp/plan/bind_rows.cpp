@@ -139,21 +139,32 @@ std::optional<Rows> rows(const TensorMeta& meta, const c10::IValue* normalized) 
   return result;
 }
 
+// Where elements of a row are no neighbours, a contiguous copy, as LibTorch makes one.
+TensorView in_rows(Binding& binding, const TensorView& view) {
+  TensorView copy = binding.scratch(at::kFloat, view.meta.sizes);
+  TileExpression expression(view.meta.sizes);
+  expression.store(expression.load(view), copy);
+  binding.run(std::move(expression));
+  return copy;
+}
+
 template <bool kStatistics>
 bool bind_layer_norm(Binding& binding) {
-  const TensorView* self = floats(binding, 0);
+  const TensorView* given = floats(binding, 0);
   const auto eps = known_float(binding.known(4));
-  if (!self || !eps) return false;
-  auto found = rows(self->meta, binding.known(1));
+  if (!given || !eps) return false;
+  TensorView self = *given;
+  auto found = rows(self.meta, binding.known(1));
+  if (!found) found = rows((self = in_rows(binding, self)).meta, binding.known(1));
   if (!found) return false;
   NormalizeRowsSpec& spec = found->spec;
-  spec.parts = parts_of(binding, self->meta, spec.rows, 0.4);
+  spec.parts = parts_of(binding, self.meta, spec.rows, 0.4);
   spec.eps = *eps;
   spec.has_statistics = kStatistics;
-  std::vector<TensorView> reads{*self};
+  std::vector<TensorView> reads{self};
   if (!take_optional(binding, 2, spec.size, reads, spec.has_weight)) return false;
   if (!take_optional(binding, 3, spec.size, reads, spec.has_bias)) return false;
-  std::vector<TensorView> writes{binding.result(0, at::kFloat, self->meta.sizes)};
+  std::vector<TensorView> writes{binding.result(0, at::kFloat, self.meta.sizes)};
   for (size_t i = 1; kStatistics && i <= 2; ++i) writes.push_back(binding.result(i, at::kFloat, found->statistics));
   binding.run_with(table().layer_norm, spec, std::move(reads), std::move(writes));
   return true;

@@ -14,4 +14,7 @@ struct TensorView {
   bool operator==(const TensorView&) const = default;
 };
 
+// Whether they certainly have no element in common.
+bool are_apart(const TensorView& a, const TensorView& b);
+
 }  // namespace stator

@@ -353,7 +353,7 @@ bool Tracer::adopt_results() {
 }
 
 // An in-place operator on memory of the plan's own is the functional one, into new memory, if all that sees the memory sees just this
-// tensor of it.
+// tensor of it, or nothing of it.
 bool Tracer::trace_in_place() {
   if (node_->opcode != Opcode::kOperator || !is_plain_in_place(*node_->op) || !tensor(0)) return false;
   std::string key = node_->op->key;
@@ -365,16 +365,23 @@ bool Tracer::trace_in_place() {
       buffer.home == ResultHome::Kind::kElsewhere)
     return false;
   if (buffer.kind == Buffer::Kind::kHolder && buffer.home == ResultHome::Kind::kArena) return false;
+  const bool has_parts = buffer.kind == Buffer::Kind::kWorkspace;
   const auto in_the_way = [&](const auto& self, const TraceValue& value, bool contained) -> bool {
-    if (value.kind == Kind::kTensor) return value.view.buffer == view.buffer && (contained || value.view != view);
+    if (value.kind == Kind::kTensor) {
+      if (value.view.buffer != view.buffer || (has_parts && are_apart(value.view, view))) return false;
+      return contained || value.view != view;
+    }
     return std::any_of(value.elements.begin(), value.elements.end(),
                        [&](const TraceValuePtr& element) { return self(self, *element, true); });
   };
+  // Planned tensors stay in their slots when nothing reads them any more.
+  for (int32_t slot : live_.before(recorded_->pc + 1)) {
+    if (env_[slot] && in_the_way(in_the_way, *env_[slot], false)) return false;
+  }
   std::vector<int32_t> seen_in;
   for (size_t slot = 0; slot < env_.size(); ++slot) {
-    if (!env_[slot]) continue;
-    if (in_the_way(in_the_way, *env_[slot], false)) return false;
-    if (env_[slot]->kind == Kind::kTensor && env_[slot]->view == view) seen_in.push_back(static_cast<int32_t>(slot));
+    if (env_[slot] && env_[slot]->kind == Kind::kTensor && env_[slot]->view == view)
+      seen_in.push_back(static_cast<int32_t>(slot));
   }
   if (!observed(0) || observed(0)->dtype != view.meta.dtype || observed(0)->sizes != view.meta.sizes) return false;
   in_place_of_ = view.buffer;

@@ -142,7 +142,7 @@ def test_weights_are_mapped(data, tmp_path):
         ("byteorder", b"big", "byte order"),
         ("models/model.json", b"{", "no JSON"),
         ("models/model.json", b"[]", "schema_version"),
-        ("models/model.json", b"[" * 100_000, "no JSON"),
+        ("models/model.json", b"[" * 100_000, "nested too deeply"),
         ("models/model.json", None, "has no program"),
         ("data/weights/weight_0", b"123", "does not fit its 3 bytes"),
         ("data/weights/weight_0", b"", "no values in the archive"),

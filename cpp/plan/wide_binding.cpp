@@ -123,10 +123,9 @@ TensorView WideBinding::widen(const Argument& argument) {
 TensorView WideBinding::widen_constant(const Argument& argument, const at::Tensor& stored) {
   if (stored.numel() > kMostWidened) throw std::domain_error("a constant too large to have it twice");
   const TensorMeta& meta = argument.shown.meta;
-  TensorView wide = binding_.packed(stored, "float32", meta, [&] {
+  return binding_.packed(stored, "float32", meta, [&] {
     return at::empty_strided(meta.sizes, meta.strides, at::TensorOptions(at::kFloat)).copy_(stored);
   });
-  return wide;
 }
 
 void WideBinding::narrow_results() {

@@ -116,53 +116,6 @@ class Part {
 #endif
   }
 
-  // Numbers of 16 bits as they lie in memory. Not c10's: their functions are inline, and would be merged across capabilities.
-  struct BFloat16 {
-    uint16_t bits;
-  };
-  struct Half {
-    uint16_t bits;
-  };
-
-  STATOR_INLINE Lanes load(const BFloat16* from) {
-#if defined(CPU_CAPABILITY_AVX512)
-    const __m256i narrow = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16));
-#elif defined(CPU_CAPABILITY_AVX2)
-    const __m128i narrow = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(narrow), 16));
-#else
-    uint32_t wide[kWidth];
-    for (int64_t i = 0; i < kWidth; ++i) wide[i] = static_cast<uint32_t>(from[i].bits) << 16;
-    Lanes value;
-    __builtin_memcpy(&value, wide, sizeof(value));
-    return value;
-#endif
-  }
-
-  STATOR_INLINE Lanes load(const Half* from) {
-#if defined(CPU_CAPABILITY_AVX512)
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-#elif defined(CPU_CAPABILITY_AVX2)
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-#else
-    // Its exponent where a float's is, 112 too low; a product with 2^112 puts that right, for numbers without an exponent as well.
-    uint32_t wide[kWidth], others[kWidth];
-    for (int64_t i = 0; i < kWidth; ++i) {
-      wide[i] = static_cast<uint32_t>(from[i].bits & 0x7FFF) << 13;
-      const uint32_t endless = (from[i].bits & 0x7C00) == 0x7C00 ? 0x7F800000 : 0;
-      others[i] = static_cast<uint32_t>(from[i].bits & 0x8000) << 16 | endless;
-    }
-    Lanes value;
-    __builtin_memcpy(&value, wide, sizeof(value));
-    value = value * 0x1p112f;
-    __builtin_memcpy(wide, &value, sizeof(value));
-    for (int64_t i = 0; i < kWidth; ++i) wide[i] |= others[i];
-    __builtin_memcpy(&value, wide, sizeof(value));
-    return value;
-#endif
-  }
-
   STATOR_INLINE void store(Lanes value, float* to) const {
 #if defined(CPU_CAPABILITY_AVX512)
     _mm512_mask_storeu_ps(to, mask_, value);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import select
 import subprocess
@@ -65,8 +66,8 @@ class Child:
         return {**states, "message": f"ended with {self.process.returncode}: {self.last_words()}"}
 
     def last_words(self) -> str:
-        self.errors.seek(0)
-        return self.errors.read()[-600:].decode(errors="replace")
+        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - 600))  # a model that prints in a loop leaves gigabytes
+        return self.errors.read(600).decode(errors="replace")
 
     def close(self) -> None:
         self.process.kill()

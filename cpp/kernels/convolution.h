@@ -11,13 +11,20 @@ struct ConvolutionSpec : WindowSpec {
   int64_t out_channels = 0;  // of a group, as in_channels
   bool has_bias = false;
   bool relu = false;
+  bool packs = false;  // elements of windows side by side before they are summed up; rows of the result are neighbours then
 };
 
 // Rows of a block of packed weights.
 constexpr int64_t kConvolutionBlock = 8;
 
+// Of sums over more elements, parts are added one after the other.
+constexpr int64_t kPanelDepth = 192;
+// Three of the widest vectors for each, and room behind them.
+constexpr int64_t kPanelFloats = (3 * kPanelDepth + 1) * 16;
+
 // Weights: [groups][out_channels / kConvolutionBlock, rounded up][depth][kConvolutionBlock], zeros where there is no channel.
-// Addresses: input, weights, offsets (int64), [bias,] result, [scratch: group_floats for each part that has images of its own].
+// Addresses: input, weights, offsets (int64), [bias,] result, [scratch where it lays out: group_floats for each part that has images of its own,]
+// [scratch where it packs: kPanelFloats for each part].
 struct ConvolutionKernels {
   BoundKernel convolve;
 };

@@ -7,6 +7,7 @@
 #include "kernels/attention.h"
 #include "kernels/convolution.h"
 #include "kernels/copies.h"
+#include "kernels/depthwise.h"
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/pooling.h"
@@ -14,6 +15,7 @@
 #include "kernels/reductions.h"
 #include "kernels/rows.h"
 #include "kernels/tile.h"
+#include "kernels/winograd.h"
 
 namespace stator {
 
@@ -29,6 +31,8 @@ struct KernelTable {
   const RecurrentKernels* recurrent;
   const ConvolutionKernels* convolution;
   const PoolingKernels* pooling;
+  const WinogradKernels* winograd;
+  const DepthwiseKernels* depthwise;
 };
 
 }  // namespace stator

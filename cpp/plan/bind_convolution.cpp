@@ -1,4 +1,4 @@
-// Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: the kernel for what lies channel by channel, a
+// Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: by Winograd's way, channel by channel, or as a
 // product of matrices for a single position.
 #include <ATen/ops/zeros.h>
 
@@ -6,112 +6,163 @@
 #include <string>
 
 #include "kernels/dispatch.h"
-#include "plan/binding.h"
 #include "plan/collapse.h"
+#include "plan/convolution_call.h"
 #include "plan/panels.h"
 #include "plan/parts.h"
-#include "plan/windows.h"
 
 namespace stator {
 namespace {
 
-// Up to here this kernel is faster than oneDNN's on one thread: 2 to 16 times up to 2^18, 1.1 to 1.6 at 2^22, 0.8 to 1.2 beyond 2^24.
-constexpr int64_t kMostMultiplications = int64_t{1} << 24;
-constexpr int64_t kMostWeights = int64_t{1} << 22;
+int64_t blocks_for(int64_t channels) { return (channels + kConvolutionBlock - 1) / kConvolutionBlock; }
 
-struct Convolution : Windows {
-  TensorView input, weight;
-  std::optional<TensorView> bias;
-  const at::Tensor* weights = nullptr;
-  int64_t groups = 1;
-  int64_t images = 1, in_channels = 0, out_channels = 0;  // of all groups
-  int64_t in_image = 0, in_channel = 0;
-  TensorMeta result;
+void describe_groups(const Convolution& conv, ConvolutionSpec& spec) {
+  spec.images = conv.images;
+  spec.groups = conv.groups;
+  spec.in_channels = conv.channels();
+  spec.out_channels = conv.out_channels / conv.groups;
+  spec.in_image = conv.in_image;
+  spec.in_channel = conv.in_channel;
+  spec.has_bias = conv.bias.has_value();
+}
 
-  int64_t channels() const { return in_channels / groups; }
-  int64_t depth() const { return channels() * size[0] * size[1]; }
-  double multiplications() const { return static_cast<double>(images) * out_channels * positions() * depth(); }
+bool place(ConvolutionSpec& spec, int64_t dims, const TensorMeta& to) {
+  const int64_t first = to.dim() - dims;
+  spec.out_image = first == 2 ? to.strides[0] : 0;
+  spec.out_channel = to.strides[first - 1];
+  if (!place_rows(spec, dims, to)) return false;
+  return !spec.packs || spec.out_rows == 1 || spec.out_row == spec.out_columns;
+}
+
+template <class Spec>
+class ConvolutionVariants final : public KernelVariants {
+ public:
+  explicit ConvolutionVariants(int64_t dims) : dims_(dims) {}
+
+  std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
+    auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
+    return write == 0 && place(*spec, dims_, to) ? spec : nullptr;
+  }
+  std::shared_ptr<const void> with_relu(const void* specification) const override {
+    auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
+    spec->relu = true;
+    return spec;
+  }
+
+ private:
+  int64_t dims_;
 };
 
-// Zeros before and behind together.
-bool take_padding(const c10::IValue* value, Convolution& conv, Pair& zeros) {
-  if (value && value->isString()) {
-    if (value->toStringRef() != "same" && value->toStringRef() != "valid") return false;
-    for (int d = 0; d < 2 && value->toStringRef() == "same"; ++d) {
-      zeros[d] = conv.dilation[d] * (conv.size[d] - 1);
-      conv.before[d] = zeros[d] / 2;
-    }
-    return true;
-  }
-  if (!take_pair(value, conv.dims, conv.before)) return false;
-  zeros = {2 * conv.before[0], 2 * conv.before[1]};
+// Groups and images have layouts of their own where each part takes some, else parts share one.
+TensorView layout_for(Binding& binding, const ConvolutionSpec& spec) {
+  const bool each = spec.images * spec.groups >= spec.parts;
+  return binding.scratch(at::kFloat, {(each ? spec.parts : 1) * spec.group_floats});
+}
+
+// Each channel alone -------------------------------------------------------------------------------------------------------
+
+bool bind_depthwise(Binding& binding, const Convolution& conv) {
+  const Pair one{1, 1};
+  if (conv.dims != 2 || conv.channels() != 1 || conv.out_channels != conv.groups || conv.dilation != one ||
+      conv.size[0] != conv.size[1] || conv.stride[0] != conv.stride[1] ||
+      !has_depthwise_kernel(conv.size[0], conv.stride[0]) || (conv.in_step[1] != 1 && conv.in[1] != 1) ||
+      conv.weights->scalar_type() != at::kFloat)
+    return false;
+  DepthwiseSpec spec;
+  describe_groups(conv, spec);
+  describe(conv, spec);
+  spec.lays_out = false;
+  spec.size = conv.size[0];
+  spec.stride = conv.stride[0];
+  spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
+  place(spec, conv.dims, conv.result);
+  std::vector<TensorView> reads{conv.input, conv.weight};
+  if (conv.bias) reads.push_back(*conv.bias);
+  binding.run_with(kernels().depthwise->convolve, spec, std::move(reads),
+                   {binding.result(0, at::kFloat, conv.result.sizes)});
+  binding.can_also(std::make_shared<const ConvolutionVariants<DepthwiseSpec>>(conv.dims));
   return true;
 }
 
-bool take_tensors(const Binding& binding, Convolution& conv) {
-  const TensorView *input = binding.tensor(0), *weight = binding.tensor(1), *bias = binding.tensor(2);
-  if (!input || !weight || (!bias && !is_none(binding.known(2)))) return false;
-  for (const TensorView* view : {input, weight, bias}) {
-    if (view && (view->meta.dtype != at::kFloat || view->meta.numel() == 0)) return false;
+// By Winograd's way -------------------------------------------------------------------------------------------------------
+
+constexpr int64_t kFewestChannels = 16;
+
+// G g G^T.
+void transform_weights(const float* given, float* to, int64_t step) {
+  const double half = 0.5;
+  double columns[4][3];
+  for (int i = 0; i < 3; ++i) {
+    const double a = given[i], b = given[3 + i], c = given[6 + i];
+    columns[0][i] = a;
+    columns[1][i] = half * (a + b + c);
+    columns[2][i] = half * (a - b + c);
+    columns[3][i] = c;
   }
-  conv.dims = weight->meta.dim() - 2;
-  const int64_t rank = input->meta.dim();
-  if ((conv.dims != 1 && conv.dims != 2) || (rank != conv.dims + 2 && rank != conv.dims + 1)) return false;
-  if (!weight->meta.is_contiguous() || (bias && !bias->meta.is_contiguous())) return false;
-  if (bias && bias->meta.numel() != weight->meta.sizes[0]) return false;
-  conv.weights = binding.constant(*weight);
-  conv.input = *input;
-  conv.weight = *weight;
-  if (bias) conv.bias = *bias;
-  return conv.weights && (weight->meta.numel() <= kMostWeights || binding.beats_any_size());
-}
-
-void set_shapes(Convolution& conv) {
-  const TensorMeta &meta = conv.input.meta, &weight = conv.weight.meta;
-  const int64_t first = meta.dim() - conv.dims;  // of the dimensions that are convolved
-  if (first == 2) {
-    conv.images = meta.sizes[0];
-    conv.in_image = meta.strides[0];
+  for (const auto& [a, b, c] : columns) {
+    for (double element : {a, half * (a + b + c), half * (a - b + c), c}) {
+      *to = static_cast<float>(element);
+      to += step;
+    }
   }
-  conv.in_channels = meta.sizes[first - 1];
-  conv.in_channel = meta.strides[first - 1];
-  conv.out_channels = weight.sizes[0];
-  set_input(conv, meta, first);
-  for (int64_t d = 0; d < conv.dims; ++d) conv.size[2 - conv.dims + d] = weight.sizes[2 + d];
 }
 
-TensorMeta result_of(const Convolution& conv) {
-  at::DimVector sizes;
-  if (conv.input.meta.dim() == conv.dims + 2) sizes.push_back(conv.images);
-  sizes.push_back(conv.out_channels);
-  for (int64_t d = 2 - conv.dims; d < 2; ++d) sizes.push_back(conv.out[d]);
-  return TensorMeta::contiguous(at::kFloat, sizes);
+TensorView transformed(Binding& binding, const at::Tensor& weights, const WinogradSpec& spec) {
+  const int64_t blocks = blocks_for(spec.out_channels), matrix = blocks * spec.in_channels * kConvolutionBlock;
+  const int64_t sizes[] = {spec.groups, kPatch, blocks, spec.in_channels, kConvolutionBlock};
+  const std::string form = "patches of 2 by 2 results, blocks of " + std::to_string(kConvolutionBlock) +
+                           " channels in " + std::to_string(spec.groups) + " groups";
+  return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&] {
+    at::Tensor out = at::zeros(sizes, at::kFloat);
+    auto* to = out.mutable_data_ptr<float>();
+    const auto* from = weights.const_data_ptr<float>();
+    for (int64_t i = 0; i < spec.groups * spec.out_channels; ++i) {
+      const int64_t group = i / spec.out_channels, channel = i % spec.out_channels;
+      const int64_t block = channel / kConvolutionBlock * spec.in_channels * kConvolutionBlock;
+      float* column = to + group * kPatch * matrix + block + channel % kConvolutionBlock;
+      for (int64_t c = 0; c < spec.in_channels; ++c, from += 9)
+        transform_weights(from, column + c * kConvolutionBlock, matrix);
+    }
+    return out;
+  });
 }
 
-// `groups`: which argument says how many.
-std::optional<Convolution> convolution_of(const Binding& binding, size_t groups) {
-  Convolution conv;
-  if (!take_tensors(binding, conv)) return std::nullopt;
-  set_shapes(conv);
-  const c10::IValue* count = binding.known(groups);
-  if (!count || !count->isInt() || count->toInt() < 1) return std::nullopt;
-  conv.groups = count->toInt();
-  if (conv.in_channels % conv.groups != 0 || conv.out_channels % conv.groups != 0 ||
-      conv.weight.meta.sizes[1] != conv.channels())
-    return std::nullopt;
-  Pair zeros{0, 0};
-  if (!take_pair(binding.known(3), conv.dims, conv.stride) || !take_pair(binding.known(5), conv.dims, conv.dilation) ||
-      !take_padding(binding.known(4), conv, zeros) || !set_positions(conv, zeros))
-    return std::nullopt;
-  conv.result = result_of(conv);
-  if (conv.multiplications() > kMostMultiplications && !binding.beats_any_size()) return std::nullopt;
-  return conv;
+bool suits_winograd(const Convolution& conv) {
+  const Pair three{3, 3}, one{1, 1};
+  return conv.dims == 2 && conv.size == three && conv.stride == one && conv.dilation == one &&
+         conv.weights->scalar_type() == at::kFloat && conv.channels() >= kFewestChannels &&
+         conv.out_channels / conv.groups >= kFewestChannels;
+}
+
+bool bind_winograd(Binding& binding, const Convolution& conv) {
+  if (!suits_winograd(conv)) return false;
+  Windows patches = conv;
+  patches.size = {4, 4};
+  patches.stride = {2, 2};
+  patches.out = {(conv.out[0] + 1) / 2, (conv.out[1] + 1) / 2};
+  WinogradSpec spec;
+  describe_groups(conv, spec);
+  describe(patches, spec);
+  spec.rows = conv.out[0];
+  spec.columns = conv.out[1];
+  spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds / 2);
+  place(spec, conv.dims, conv.result);
+
+  std::vector<TensorView> reads{conv.input, transformed(binding, *conv.weights, spec), conv.weight,
+                                binding.keep(offsets_of(patches, spec))};
+  if (conv.bias) reads.push_back(*conv.bias);
+  const int64_t floats = winograd_floats(spec, kernels().winograd->patches);
+  std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes), layout_for(binding, spec),
+                                 binding.scratch(at::kFloat, {spec.parts * floats})};
+  binding.run_with(kernels().winograd->convolve, spec, std::move(reads), std::move(writes));
+  binding.can_also(std::make_shared<const ConvolutionVariants<WinogradSpec>>(conv.dims));
+  return true;
 }
 
 // Channel by channel ------------------------------------------------------------------------------------------------------
 
 TensorView blocks_of(Binding& binding, const at::Tensor& weights, int64_t groups, int64_t depth) {
-  const int64_t channels = weights.size(0) / groups, blocks = (channels + kConvolutionBlock - 1) / kConvolutionBlock;
+  const int64_t channels = weights.size(0) / groups, blocks = blocks_for(channels);
   const int64_t sizes[] = {groups, blocks, depth, kConvolutionBlock};
   const std::string form =
       "blocks of " + std::to_string(kConvolutionBlock) + " channels in " + std::to_string(groups) + " groups";
@@ -129,54 +180,28 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, int64_t groups
   });
 }
 
-bool place(ConvolutionSpec& spec, int64_t dims, const TensorMeta& to) {
-  const int64_t first = to.dim() - dims;
-  spec.out_image = first == 2 ? to.strides[0] : 0;
-  spec.out_channel = to.strides[first - 1];
-  return place_rows(spec, dims, to);
+// Whether elements are better put side by side once than read where they are for each block of channels.
+bool is_worth_packing(const ConvolutionSpec& spec, const TensorMeta& result) {
+  if (getenv("STATOR_CONV") && std::string(getenv("STATOR_CONV")) == "direct") return false;
+  return spec.out_channels >= 64 && spec.out_rows * spec.out_columns >= 8 && result.is_contiguous();
 }
-
-class ConvolutionVariants final : public KernelVariants {
- public:
-  explicit ConvolutionVariants(int64_t dims) : dims_(dims) {}
-
-  std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
-    auto spec = std::make_shared<ConvolutionSpec>(*static_cast<const ConvolutionSpec*>(specification));
-    return write == 0 && place(*spec, dims_, to) ? spec : nullptr;
-  }
-  std::shared_ptr<const void> with_relu(const void* specification) const override {
-    auto spec = std::make_shared<ConvolutionSpec>(*static_cast<const ConvolutionSpec*>(specification));
-    spec->relu = true;
-    return spec;
-  }
-
- private:
-  int64_t dims_;
-};
 
 bool bind_channels(Binding& binding, const Convolution& conv) {
   ConvolutionSpec spec;
-  spec.images = conv.images;
-  spec.groups = conv.groups;
-  spec.in_channels = conv.channels();
-  spec.out_channels = conv.out_channels / conv.groups;
-  spec.in_image = conv.in_image;
-  spec.in_channel = conv.in_channel;
-  spec.has_bias = conv.bias.has_value();
+  describe_groups(conv, spec);
   describe(conv, spec);
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
+  spec.packs = is_worth_packing(spec, conv.result);
   place(spec, conv.dims, conv.result);
 
   std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec.groups, spec.depth),
                                 binding.keep(offsets_of(conv, spec))};
   if (conv.bias) reads.push_back(*conv.bias);
   std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
-  if (spec.lays_out) {
-    const bool each = spec.images * spec.groups >= spec.parts;
-    writes.push_back(binding.scratch(at::kFloat, {(each ? spec.parts : 1) * spec.group_floats}));
-  }
+  if (spec.lays_out) writes.push_back(layout_for(binding, spec));
+  if (spec.packs) writes.push_back(binding.scratch(at::kFloat, {spec.parts * kPanelFloats}));
   binding.run_with(kernels().convolution->convolve, spec, std::move(reads), std::move(writes));
-  binding.can_also(std::make_shared<const ConvolutionVariants>(conv.dims));
+  binding.can_also(std::make_shared<const ConvolutionVariants<ConvolutionSpec>>(conv.dims));
   return true;
 }
 
@@ -209,7 +234,11 @@ bool bind_position(Binding& binding, const Convolution& conv) {
 template <size_t kGroups>
 bool bind_convolution(Binding& binding) {
   const auto conv = convolution_of(binding, kGroups);
-  return conv && (bind_position(binding, *conv) || bind_channels(binding, *conv));
+  if (!conv) return false;
+  const char* way = getenv("STATOR_CONV");
+  const std::string only = way ? way : "";
+  if (only == "torch") return false;
+  return bind_position(binding, *conv) || (only != "direct" && bind_depthwise(binding, *conv)) || (only != "pack" && only != "direct" && bind_winograd(binding, *conv)) || bind_channels(binding, *conv);
 }
 
 // (..., transposed, output_padding, groups)

@@ -32,6 +32,8 @@ inline BoundKernel in_table(BoundKernel kernel, const KernelTable& to) {
   if (BoundKernel found = in_table(kernel, from.rows, to.rows)) return found;
   if (BoundKernel found = in_table(kernel, from.convolution, to.convolution)) return found;
   if (BoundKernel found = in_table(kernel, from.pooling, to.pooling)) return found;
+  if (kernel == from.winograd->convolve) return to.winograd->convolve;
+  if (kernel == from.depthwise->convolve) return to.depthwise->convolve;
   return in_table(kernel, from.gather, to.gather);
 }
 

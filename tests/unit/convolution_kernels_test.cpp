@@ -66,6 +66,52 @@ TEST_P(ConvolutionKernel, is_libtorchs_over_one_dimension) {
   }
 }
 
+// Sums over more elements than a panel has, and few and many results.
+TEST_P(ConvolutionKernel, is_libtorchs_by_panels) {
+  Draw draw(3);
+  for (int i = 0; i < 40; ++i) {
+    const int64_t groups = i % 4 ? 1 : 2, size = draw(1, 4);
+    const at::Tensor weight = at::randn({groups * draw(64, 90), draw(1, 70), size, size});
+    const at::Tensor input = at::randn({draw(1, 2), groups * weight.size(1), draw(4, 19), draw(4, 33)});
+    const std::vector<int64_t> stride{draw(1, 2), draw(1, 2)}, padding{draw(0, 2), draw(0, 2)}, dilation{1, 1};
+    const c10::IValue bias = i % 3 ? c10::IValue(at::randn({weight.size(0)})) : c10::IValue();
+    expect_bound(*GetParam(), "aten::conv2d",
+                 {i % 2 ? input : amid(input), weight, bias, stride, padding, dilation, groups}, true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What Winograd's way is for.
+TEST_P(ConvolutionKernel, is_libtorchs_by_patches) {
+  Draw draw(4);
+  const std::vector<int64_t> one{1, 1};
+  for (int i = 0; i < 80; ++i) {
+    const int64_t groups = i % 4 ? 1 : 2;
+    const at::Tensor weight = at::randn({groups * draw(16, 50), draw(16, 40), 3, 3});
+    const at::Tensor input = at::randn({draw(1, 3), groups * weight.size(1), draw(3, 20), draw(3, 70)});
+    const std::vector<int64_t> padding{draw(0, 3), draw(0, 3)};
+    const c10::IValue bias = i % 3 ? c10::IValue(at::randn({weight.size(0)})) : c10::IValue();
+    expect_bound(*GetParam(), "aten::conv2d",
+                 {i % 2 ? input : amid(input), weight, bias, one, padding, one, groups}, true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Differences of infinities, and of numbers that are almost too large, are no numbers where sums of products are.
+TEST_P(ConvolutionKernel, is_libtorchs_for_what_is_no_number_in_patches) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<int64_t> one{1, 1};
+  for (float number : {std::nanf(""), inf, -inf, 3e38f, -3e38f, 1e-40f}) {
+    at::Tensor input = at::randn({2, 20, 12, 40}), weight = at::randn({18, 20, 3, 3}) / 20;
+    input[0][7][3][4] = number;
+    input[1][0][0][0] = number;
+    input[1][19][11][39] = -number;
+    expect_bound(*GetParam(), "aten::conv2d", {input, weight, at::randn({18}), one, one, one, int64_t{1}}, true);
+    weight[3][4][1][2] = number;
+    expect_bound(*GetParam(), "aten::conv2d", {at::randn({1, 20, 12, 40}), weight, {}, one, one, one, int64_t{1}}, true);
+  }
+}
+
 TEST_P(ConvolutionKernel, is_libtorchs_for_what_is_no_number) {
   const float inf = std::numeric_limits<float>::infinity();
   at::Tensor input = at::randn({1, 3, 9, 11});
@@ -91,7 +137,7 @@ TEST(ConvolutionBinder, leaves_the_rest_to_libtorch) {
   EXPECT_FALSE(binds(at::randn({1, 4, 1}), at::randn({3, 4, 2})));
   EXPECT_FALSE(binds(at::randn({1, 4, 9}, at::kDouble), at::randn({3, 4, 2}, at::kDouble)));
   EXPECT_FALSE(binds(at::randn({0, 4, 9}), at::randn({3, 4, 2})));
-  EXPECT_FALSE(binds(at::randn({1, 512, 4096}), at::randn({512, 512, 3})));
+  EXPECT_FALSE(binds(at::randn({1, 2048, 64}), at::randn({1024, 2048, 3})));
 }
 
 // Numbers whose sums are exact in any order.
@@ -145,6 +191,26 @@ TEST(ConvolutionBinder, results_are_made_where_they_are_to_be) {
     return (%j))",
             {whole({6, 4, 3, 3})});
   for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 4, 7, width})}), 2);
+}
+
+TEST(ConvolutionBinder, patches_are_made_where_they_are_to_be) {
+  Both both(R"(graph(%x : Tensor):
+    %w : Tensor = stator::LoadState[slot=0]()
+    %v : Tensor = stator::LoadState[slot=1]()
+    %b : Tensor = stator::LoadState[slot=2]()
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %ones : int[] = prim::ListConstruct(%one, %one)
+    %zeros : int[] = prim::ListConstruct(%zero, %zero)
+    %c : Tensor = aten::conv2d(%x, %w, %b, %ones, %ones, %ones, %one)
+    %r : Tensor = aten::relu(%c)
+    %d : Tensor = aten::conv2d(%r, %v, %b, %ones, %zeros, %ones, %one)
+    %s : Tensor = aten::relu(%d)
+    %l : Tensor[] = prim::ListConstruct(%r, %s)
+    %j : Tensor = aten::cat(%l, %one)
+    return (%j))",
+            {whole({64, 17, 3, 3}), whole({64, 64, 1, 1}), whole({64})});
+  for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 17, 7, width})}), 2);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // Convolution: convolution.h says what it computes. Compiled once per CPU capability.
 #include "kernels/convolution.h"
 
-#include "kernels/simd/share.h"
-#include "kernels/simd/windows.h"
+#include "kernels/simd/convolution_tiles.h"
 
 namespace stator::CPU_CAPABILITY {
 
@@ -10,11 +9,9 @@ extern const ConvolutionKernels convolution_kernels;
 
 namespace {
 
-constexpr int64_t kBlock = kConvolutionBlock;
-// With three vectors of positions: as many sums as registers have room for.
-constexpr int kTileRows = kWidth == 16 ? 8 : 4;
 // Input, or weights, of so many bytes stay in the second level cache.
 constexpr int64_t kRoomBeside = 64 * 1024;
+constexpr int64_t kRoomForResults = 64 * 1024;  // floats
 
 // One group of one image.
 struct Group {
@@ -23,30 +20,57 @@ struct Group {
   float* out;
 };
 
-template <int kRows, int kVectors, bool kPartly>
-STATOR_INLINE void sum_up(const Group& group, const float* weights, int64_t depth, const Tile& tile,
-                          Lanes (&sums)[kRows * kVectors]) {
-  const Part part(kPartly ? tile.last : kWidth);
-  const float* in = group.in + tile.position;
-  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) { sums[i.value] = Lanes{}; });
-  for (int64_t k = 0; k < depth; ++k, weights += kBlock) {
-    const float* from = in + group.offsets[k];
-    Lanes right[kVectors];
-    each<kVectors>([&](auto v) __attribute__((always_inline)) {
-      const float* at = from + v.value * kWidth;
-      right[v.value] = kPartly && v.value == kVectors - 1 ? part.load(at) : load(at);
-    });
-    each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-      sums[i.value] = fused(all_lanes(weights[i.value / kVectors]), right[i.value % kVectors], sums[i.value]);
-    });
-  }
+struct Operands {
+  const float *in, *weights, *bias;
+  const int64_t* offsets;
+  float *out, *layout, *panels;
+};
+
+Operands operands_of(const ConvolutionSpec& spec, void* const* addresses) {
+  Operands operands{};
+  operands.in = static_cast<const float*>(*addresses++);
+  operands.weights = static_cast<const float*>(*addresses++);
+  operands.offsets = static_cast<const int64_t*>(*addresses++);
+  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
+  operands.out = static_cast<float*>(*addresses++);
+  if (spec.lays_out) operands.layout = static_cast<float*>(*addresses++);
+  if (spec.packs) operands.panels = static_cast<float*>(*addresses++);
+  return operands;
 }
+
+Group group_of(const ConvolutionSpec& spec, const Operands& operands, int64_t i, const float* in) {
+  const int64_t image = i / spec.groups, group = i - image * spec.groups;
+  const int64_t blocks = quotient_up(spec.out_channels, kBlock);
+  Group out{};
+  out.in = in;
+  out.weights = operands.weights + group * blocks * spec.depth * kBlock;
+  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
+  out.offsets = operands.offsets;
+  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
+  return out;
+}
+
+// From the input as it lies ----------------------------------------------------------------------------------------------
+
+template <int kVectors, bool kPartly>
+struct FromInput {
+  const float* in;
+  const int64_t* offsets;
+  Part part;
+
+  template <class V>
+  STATOR_INLINE Lanes operator()(int64_t k, V v) const {
+    const float* at = in + offsets[k] + v.value * kWidth;
+    return kPartly && v.value == kVectors - 1 ? part.load(at) : load(at);
+  }
+};
 
 template <int kRows, int kVectors, bool kPartly>
 void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, const Tile& tile) {
   const float* weights = group.weights + channel / kBlock * spec.depth * kBlock + channel % kBlock;
+  const FromInput<kVectors, kPartly> right{group.in + tile.position, group.offsets, Part(kPartly ? tile.last : kWidth)};
   Lanes sums[kRows * kVectors];
-  sum_up<kRows, kVectors, kPartly>(group, weights, spec.depth, tile, sums);
+  sum_up<kRows, kVectors>(weights, spec.depth, right, sums);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
     if (group.bias) sums[i.value] += all_lanes(group.bias[channel + i.value / kVectors]);
     if (spec.relu) sums[i.value] = relu_of(sums[i.value]);
@@ -68,41 +92,15 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
   put_rows<kRows, kVectors>(spec, rows, tile, out);
 }
 
-// Beyond the last element of the input there may be nothing to read.
-template <int kRows, int kVectors>
-void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, const Tile& tile) {
-  const bool whole = spec.lays_out || tile.last == kWidth;
-  whole ? convolve_tile<kRows, kVectors, false>(spec, group, channel, tile)
-        : convolve_tile<kRows, kVectors, true>(spec, group, channel, tile);
-}
-
-template <int kRows>
-void convolve_rows(const ConvolutionSpec& spec, const Group& group, int64_t channel, const Tile& tile) {
-  switch (tile.count) {
-    case 1:
-      return convolve_tile<kRows, 1>(spec, group, channel, tile);
-    case 2:
-      return convolve_tile<kRows, 2>(spec, group, channel, tile);
-    default:
-      return convolve_tile<kRows, 3>(spec, group, channel, tile);
-  }
-}
-
-// All output channels of a block.
+// All output channels of a block. Beyond the last element of the input there may be nothing to read.
 void convolve_block(const ConvolutionSpec& spec, const Group& group, int64_t block, const Tile& tile) {
-  int64_t channel = block * kBlock, rows = least(kBlock, spec.out_channels - channel);
-  const auto take = [&](auto count) {
-    while (rows >= count.value) {
-      convolve_rows<count.value>(spec, group, channel, tile);
-      channel += count.value;
-      rows -= count.value;
-    }
-  };
-  if (rows == kBlock && tile.count == 1) return convolve_tile<kBlock, 1>(spec, group, channel, tile);
-  take(Index<kTileRows>{});
-  if (kTileRows > 4) take(Index<4>{});
-  take(Index<2>{});
-  take(Index<1>{});
+  const bool whole = spec.lays_out || tile.last == kWidth;
+  with_vectors(tile, [&](auto vectors) {
+    for_each_row<vectors.value>(block, spec.out_channels, [&](auto rows, int64_t channel) {
+      whole ? convolve_tile<rows.value, vectors.value, false>(spec, group, channel, tile)
+            : convolve_tile<rows.value, vectors.value, true>(spec, group, channel, tile);
+    });
+  });
 }
 
 // What is read again and again is to be the smaller thing, or what fits beside the other.
@@ -124,76 +122,91 @@ void convolve_part(const ConvolutionSpec& spec, const Group& group, const Tiling
   }
 }
 
-// All ---------------------------------------------------------------------------------------------------------------------
+// From panels -------------------------------------------------------------------------------------------------------------
 
-struct Operands {
-  const float *in, *weights, *bias;
-  const int64_t* offsets;
-  float *out, *scratch;
+// A part of the sums at the positions of a tile, whose elements lie side by side in `panel`.
+struct PartialSum {
+  const float* panel;
+  Range depth;
+  bool is_last;
 };
 
-Operands operands_of(const ConvolutionSpec& spec, void* const* addresses) {
-  Operands operands{};
-  operands.in = static_cast<const float*>(*addresses++);
-  operands.weights = static_cast<const float*>(*addresses++);
-  operands.offsets = static_cast<const int64_t*>(*addresses++);
-  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
-  operands.out = static_cast<float*>(*addresses++);
-  if (spec.lays_out) operands.scratch = static_cast<float*>(*addresses);
-  return operands;
-}
-
-Group group_of(const ConvolutionSpec& spec, const Operands& operands, int64_t i) {
-  const int64_t image = i / spec.groups, group = i - image * spec.groups;
-  const int64_t blocks = quotient_up(spec.out_channels, kBlock);
-  Group out{};
-  out.in = operands.in + image * spec.in_image + group * spec.in_channels * spec.in_channel;
-  out.weights = operands.weights + group * blocks * spec.depth * kBlock;
-  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
-  out.offsets = operands.offsets;
-  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
-  return out;
-}
-
-void convolve_group(const ConvolutionSpec& spec, Group group, const Tiling& tiling, float* scratch) {
-  if (spec.lays_out) {
-    lay_out(spec, group.in, scratch, {0, spec.in_channels});
-    group.in = scratch;
-  }
-  convolve_part(spec, group, tiling, {0, tiling.count()}, {0, quotient_up(spec.out_channels, kBlock)});
-}
-
-// One group by all parts: first its layout, then what is computed.
-void share_group(const ConvolutionSpec& spec, Group group, const Tiling& tiling, float* scratch) {
-  if (spec.lays_out) {
-    share(spec.parts, spec.in_channels,
-          [&](int64_t first, int64_t last) { lay_out(spec, group.in, scratch, {first, last}); });
-    group.in = scratch;
-  }
-  const int64_t tiles = tiling.count(), blocks = quotient_up(spec.out_channels, kBlock);
-  const bool by_blocks = blocks > tiles;
-  share(spec.parts, by_blocks ? blocks : tiles, [&](int64_t first, int64_t last) {
-    const Range all_tiles{0, tiles}, all_blocks{0, blocks}, some{first, last};
-    convolve_part(spec, group, tiling, by_blocks ? all_tiles : some, by_blocks ? some : all_blocks);
+template <int kRows, int kVectors>
+void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, const Tile& tile,
+              const PartialSum& partial) {
+  const auto [first, last] = partial.depth;
+  const float* weights = group.weights + (channel / kBlock * spec.depth + first) * kBlock + channel % kBlock;
+  Lanes sums[kRows * kVectors];
+  sum_up<kRows, kVectors>(weights, last - first, SideBySide<kVectors>{partial.panel}, sums);
+  float* out = group.out + channel * spec.out_channel + tile.position;
+  const Part part(tile.last);
+  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+    constexpr int kRow = i.value / kVectors, kVector = i.value % kVectors;
+    constexpr bool kInPart = kVector == kVectors - 1;
+    float* to = out + kRow * spec.out_channel + kVector * kWidth;
+    Lanes sum = sums[i.value];
+    if (first > 0) {
+      sum += kInPart ? part.load(to) : load(to);
+    } else if (group.bias) {
+      sum += all_lanes(group.bias[channel + kRow]);
+    }
+    if (spec.relu && partial.is_last) sum = relu_of(sum);
+    kInPart ? part.store(sum, to) : store(sum, to);
   });
 }
+
+void pack(const ConvolutionSpec& spec, const Group& group, const Tile& tile, Range depth, float* panel) {
+  const bool as_one = spec.row == spec.out_columns || spec.out_rows == 1;
+  const int64_t columns = as_one ? spec.out_rows * spec.out_columns : spec.out_columns;
+  const Segments segments(tile.position, (tile.count - 1) * kWidth + tile.last, columns, columns);
+  for (int64_t k = depth.first; k < depth.last; ++k, panel += tile.count * kWidth)
+    gather(segments, spec.row, group.in + group.offsets[k], spec.lays_out, panel);
+}
+
+// As many tiles as have results for which there is room in the second level cache beside the weights of a part of the sums.
+int64_t tiles_at_once(const ConvolutionSpec& spec) {
+  const int64_t results = spec.out_channels * kMostVectors * kWidth;
+  return results < kRoomForResults ? kRoomForResults / results : 1;
+}
+
+// Part by part of the sums, so that a panel stays in the first level cache, and the weights that it meets in the second.
+void convolve_packed(const ConvolutionSpec& spec, const Group& group, const Tiling& tiling, Range tiles, Range blocks,
+                     float* panel) {
+  const int64_t parts = quotient_up(spec.depth, kPanelDepth), step = tiles_at_once(spec);
+  for (int64_t first = tiles.first; first < tiles.last; first += step) {
+    for (int64_t p = 0; p < parts; ++p) {
+      const PartialSum partial{panel, {p * spec.depth / parts, (p + 1) * spec.depth / parts}, p + 1 == parts};
+      for (int64_t i = first; i < least(first + step, tiles.last); ++i) {
+        const Tile tile = tiling.tile(i);
+        pack(spec, group, tile, partial.depth, panel);
+        for (int64_t block = blocks.first; block < blocks.last; ++block) {
+          with_vectors(tile, [&](auto vectors) {
+            for_each_row<vectors.value>(block, spec.out_channels, [&](auto rows, int64_t channel) {
+              add_tile<rows.value, vectors.value>(spec, group, channel, tile, partial);
+            });
+          });
+        }
+      }
+    }
+  }
+}
+
+// All ---------------------------------------------------------------------------------------------------------------------
 
 bool convolve(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const ConvolutionSpec*>(specification);
   const Operands operands = operands_of(spec, addresses);
-  const Tiling tiling = tiling_of(spec);
-  const int64_t groups = spec.images * spec.groups;
-  if (groups < spec.parts) {
-    for (int64_t i = 0; i < groups; ++i) share_group(spec, group_of(spec, operands, i), tiling, operands.scratch);
-    return true;
-  }
-  share(spec.parts, spec.parts, [&](int64_t part, int64_t end) {
-    for (; part < end; ++part) {
-      float* scratch = operands.scratch + part * spec.group_floats;
-      for (int64_t i = part * groups / spec.parts; i < (part + 1) * groups / spec.parts; ++i)
-        convolve_group(spec, group_of(spec, operands, i), tiling, scratch);
-    }
-  });
+  const Tiling tiling = spec.packs ? Tiling(1, spec.out_rows * spec.out_columns, 0, 0, true) : tiling_of(spec);
+  const int64_t blocks = quotient_up(spec.out_channels, kBlock);
+  const bool by_blocks = blocks > tiling.count();
+  for_each_group(spec, operands.in, operands.layout, by_blocks ? blocks : tiling.count(),
+                 [&](int64_t i, const float* in, Range some, int64_t part) {
+                   const Group group = group_of(spec, operands, i, in);
+                   const Range all_tiles{0, tiling.count()}, all_blocks{0, blocks};
+                   const Range tiles = by_blocks ? all_tiles : some, these = by_blocks ? some : all_blocks;
+                   if (!spec.packs) return convolve_part(spec, group, tiling, tiles, these);
+                   convolve_packed(spec, group, tiling, tiles, these, operands.panels + part * kPanelFloats);
+                 });
   return true;
 }
 

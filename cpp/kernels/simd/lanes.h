@@ -93,6 +93,18 @@ STATOR_INLINE Lanes fused(Lanes a, Lanes b, Lanes c) {
 // A NaN stays.
 STATOR_INLINE Lanes relu_of(Lanes value) { return value < Lanes{} ? Lanes{} : value; }
 
+STATOR_INLINE bool has_nan(Lanes value) {
+#if defined(CPU_CAPABILITY_AVX512)
+  return _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q) != 0;
+#elif defined(CPU_CAPABILITY_AVX2)
+  return _mm256_movemask_ps(_mm256_cmp_ps(value, value, _CMP_UNORD_Q)) != 0;
+#else
+  bool found = false;
+  for (int64_t i = 0; i < kWidth; ++i) found |= value[i] != value[i];
+  return found;
+#endif
+}
+
 // The first `count` of a vector's elements, 1 at least. The others are not touched in memory, and 0 in a vector.
 class Part {
  public:

@@ -75,6 +75,78 @@ struct Range {
   int64_t first, last;
 };
 
+// Neighbouring results of one row, the first of which is number `at` of those that are computed together.
+struct Segment {
+  int64_t at, row, column, count;
+};
+
+// Results that are computed together, by rows.
+struct Segments {
+  Segment all[kMostVectors * kWidth];
+  int64_t count = 0;
+
+  // `results` positions from `first` on. In each row there are `columns` results; positions from there to `row` are none.
+  Segments(int64_t first, int64_t results, int64_t columns, int64_t row) {
+    int64_t y = first / row, x = first - y * row;
+    for (int64_t at = 0; at < results; at += row - x, x = 0, ++y) {
+      if (x < columns) all[count++] = {at, y, x, least(columns - x, results - at)};
+    }
+  }
+};
+
+// Copies what lies behind `in` at the positions of some results. Whole vectors are written; they are read as well if there is `room` behind the
+// input.
+STATOR_INLINE void gather(const Segments& segments, int64_t row, const float* in, bool room, float* to) {
+  for (int64_t s = 0; s < segments.count; ++s) {
+    const auto [at, y, x, count] = segments.all[s];
+    const float* from = in + y * row + x;
+    int64_t i = 0;
+    for (; i + kWidth <= count; i += kWidth) store(load(from + i), to + at + i);
+    if (i < count) store(room ? load(from + i) : Part(count - i).load(from + i), to + at + i);
+  }
+}
+
+// The elements of a vector from `begin` on and before `end`, if there are any. The others are not touched in memory, and 0 in a vector.
+class Between {
+ public:
+  Between() = default;
+  Between(int64_t begin, int64_t end) {
+    begin = begin < 0 ? 0 : least(begin, kWidth);
+    end = end < begin ? begin : least(end, kWidth);
+#if defined(CPU_CAPABILITY_AVX512)
+    mask_ = static_cast<__mmask16>((1u << end) - (1u << begin));
+#elif defined(CPU_CAPABILITY_AVX2)
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    mask_ = _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(begin)), lanes),
+                                _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(end)), lanes));
+#else
+    begin_ = begin;
+    end_ = end;
+#endif
+  }
+
+  STATOR_INLINE Lanes load(const float* from) const {
+#if defined(CPU_CAPABILITY_AVX512)
+    return _mm512_maskz_loadu_ps(mask_, from);
+#elif defined(CPU_CAPABILITY_AVX2)
+    return _mm256_maskload_ps(from, mask_);
+#else
+    Lanes value{};
+    for (int64_t i = begin_; i < end_; ++i) value[i] = from[i];
+    return value;
+#endif
+  }
+
+ private:
+#if defined(CPU_CAPABILITY_AVX512)
+  __mmask16 mask_;
+#elif defined(CPU_CAPABILITY_AVX2)
+  __m256i mask_;
+#else
+  int64_t begin_, end_;
+#endif
+};
+
 // The first and every other element of two vectors.
 STATOR_INLINE Lanes every_other(Lanes low, Lanes high) {
 #if defined(CPU_CAPABILITY_AVX512)
@@ -84,6 +156,26 @@ STATOR_INLINE Lanes every_other(Lanes low, Lanes high) {
 #else
   return __builtin_shufflevector(low, high, 0, 2, 4, 6);
 #endif
+}
+
+// Two vectors whose elements take turns: the inverse of every_other.
+STATOR_INLINE void take_turns(Lanes even, Lanes odd, Lanes& low, Lanes& high) {
+#if defined(CPU_CAPABILITY_AVX512)
+  low = __builtin_shufflevector(even, odd, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  high = __builtin_shufflevector(even, odd, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+#elif defined(CPU_CAPABILITY_AVX2)
+  low = __builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11);
+  high = __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+  low = __builtin_shufflevector(even, odd, 0, 4, 1, 5);
+  high = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
+#endif
+}
+
+// The first and every other of `count` elements, which two vectors have room for.
+STATOR_INLINE Lanes every_other_of(const float* from, int64_t count) {
+  if (count <= kWidth) return every_other(Part(count).load(from), Lanes{});
+  return every_other(load(from), Part(count - kWidth).load(from + kWidth));
 }
 
 // Elements first, first + stride, ... of a row as `count` neighbours, with `around` where it has none.
@@ -97,11 +189,17 @@ inline void lay_out_row(const float* in, int64_t step, int64_t size, int64_t fir
   const int64_t leap = stride * step;
   const float* from = in + (first + begin * stride) * step;
   int64_t i = begin;
-  for (; leap == 1 && i + kWidth <= end; i += kWidth, from += kWidth) store(load(from), out + i);
-  // One more than these is there, so that the last vector ends within the row.
-  for (; leap == 2 && i + kWidth < end; i += kWidth, from += 2 * kWidth)
-    store(every_other(load(from), load(from + kWidth)), out + i);
-  for (; i < end; ++i, from += leap) out[i] = *from;
+  if (leap == 1) {
+    for (; i + kWidth <= end; i += kWidth, from += kWidth) store(load(from), out + i);
+    if (i < end) Part(end - i).store(Part(end - i).load(from), out + i);
+  } else if (leap == 2) {
+    // One more than these is there, so that the last vector ends within the row.
+    for (; i + kWidth < end; i += kWidth, from += 2 * kWidth)
+      store(every_other(load(from), load(from + kWidth)), out + i);
+    if (i < end) Part(end - i).store(every_other_of(from, 2 * (end - i) - 1), out + i);
+  } else {
+    for (; i < end; ++i, from += leap) out[i] = *from;
+  }
   for (int64_t i = end; i < count; ++i) out[i] = around;
 }
 

@@ -1,0 +1,292 @@
+// Convolution by Winograd's way: winograd.h says what it computes. Compiled once per CPU capability.
+//
+// Differences of an infinity are NaN, and large numbers may overflow, where the sum of products is something else: results that are not finite
+// are computed anew, as sums of products.
+#include "kernels/winograd.h"
+
+#include "kernels/simd/convolution_tiles.h"
+#include "kernels/simd/share.h"
+
+namespace stator::CPU_CAPABILITY {
+
+extern const WinogradKernels winograd_kernels;
+
+namespace {
+
+// One group of one image, its input laid out.
+struct Group {
+  const float *in, *weights, *given, *bias;
+  const int64_t* offsets;
+  float* out;
+};
+
+// Patches of a vector: neighbours in the input from `position` on, or by rows (-1).
+struct Vector {
+  int64_t position;
+  Segments by_rows;
+};
+
+// How patches are numbered: with what lies between rows as if there were some, if that takes no more vectors, so that more of them lie in one
+// piece.
+struct Numbering {
+  int64_t columns, row, count;
+
+  explicit Numbering(const WinogradSpec& spec) : columns(spec.out_columns), row(spec.row) {
+    const int64_t all = (spec.out_rows - 1) * row + columns, without = spec.out_rows * columns;
+    const bool in_one = 16 * quotient_up(all, kWidth) <= 17 * quotient_up(without, kWidth);
+    if (!in_one) row = columns;
+    count = in_one ? all : without;
+  }
+  Segments by_rows(int64_t first, int64_t patches) const { return {first, patches, columns, row}; }
+  Vector vector(int64_t first, int64_t patches, int64_t input_row) const {
+    Vector out{first, by_rows(first, patches)};
+    const auto& [segments, count] = out.by_rows;
+    if (row != input_row) out.position = count == 1 ? segments[0].row * input_row + segments[0].column : -1;
+    return out;
+  }
+};
+
+// Patches that are computed at once.
+struct Patches {
+  Segments all;
+  Vector vectors[kMostVectors];
+};
+
+// Of what is computed at once: transformed patches and their products, a matrix [channel][patch] for each element.
+struct Matrices {
+  float *patches, *sums;
+  int64_t from_patches, from_sums;  // to the next matrix
+};
+
+template <int kVectors>
+Matrices matrices_of(const WinogradSpec& spec, float* scratch) {
+  const int64_t width = kVectors * kWidth, made = quotient_up(spec.out_channels, kBlock) * kBlock;
+  Matrices out{};
+  out.from_patches = spec.in_channels * width + kApart;
+  out.from_sums = made * width + kApart;
+  out.patches = scratch;
+  out.sums = scratch + kPatch * out.from_patches;
+  return out;
+}
+
+// A vector of patches of a channel for each of their elements.
+STATOR_INLINE void load_patches(const WinogradSpec& spec, const Group& group, const Vector& vector, int64_t channel,
+                                Lanes (&patch)[kPatch]) {
+  const int64_t* offsets = group.offsets;
+  const float* in = group.in + channel * spec.row_planes * spec.column_planes * spec.plane_rows * spec.plane_columns;
+  if (vector.position >= 0) {
+    in += vector.position;
+    each<kPatch>([&](auto i) __attribute__((always_inline)) { patch[i.value] = load(in + offsets[i.value]); });
+    return;
+  }
+  float side_by_side[2 * kWidth] = {};
+  each<kPatch>([&](auto i) __attribute__((always_inline)) {
+    gather(vector.by_rows, spec.row, in + offsets[i.value], true, side_by_side);
+    patch[i.value] = load(side_by_side);
+  });
+}
+
+// B^T of a column or row of a patch.
+STATOR_INLINE void transform(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
+  const Lanes first = a - c, second = b + c, third = c - b, fourth = b - d;
+  a = first;
+  b = second;
+  c = third;
+  d = fourth;
+}
+
+template <int kVectors>
+void transform_patches(const WinogradSpec& spec, const Group& group, const Patches& patches, const Matrices& matrices) {
+  for (int64_t channel = 0; channel < spec.in_channels; ++channel) {
+    for (int v = 0; v < kVectors; ++v) {
+      Lanes p[kPatch];
+      load_patches(spec, group, patches.vectors[v], channel, p);
+      each<4>([&](auto i) __attribute__((always_inline)) {
+        transform(p[i.value], p[i.value + 4], p[i.value + 8], p[i.value + 12]);
+      });
+      each<4>([&](auto i) __attribute__((always_inline)) {
+        transform(p[i.value * 4], p[i.value * 4 + 1], p[i.value * 4 + 2], p[i.value * 4 + 3]);
+      });
+      float* to = matrices.patches + (channel * kVectors + v) * kWidth;
+      each<kPatch>([&](auto i)
+                       __attribute__((always_inline)) { store(p[i.value], to + i.value * matrices.from_patches); });
+    }
+  }
+}
+
+template <int kVectors>
+void multiply(const WinogradSpec& spec, const Group& group, const Matrices& matrices) {
+  constexpr int kRows = rows_at_once(kVectors);
+  const int64_t blocks = quotient_up(spec.out_channels, kBlock);
+  const float* weights = group.weights;
+  for (int64_t element = 0; element < kPatch; ++element) {
+    const float* patches = matrices.patches + element * matrices.from_patches;
+    float* to = matrices.sums + element * matrices.from_sums;
+    for (int64_t block = 0; block < blocks; ++block, weights += spec.in_channels * kBlock) {
+      for (int64_t row = 0; row < kBlock; row += kRows, to += kRows * kVectors * kWidth) {
+        Lanes sums[kRows * kVectors];
+        sum_up<kRows, kVectors>(weights + row, spec.in_channels, SideBySide<kVectors>{patches}, sums);
+        each<kRows * kVectors>([&](auto i)
+                                   __attribute__((always_inline)) { store(sums[i.value], to + i.value * kWidth); });
+      }
+    }
+  }
+}
+
+// The 2x2 results of each patch.
+struct Results {
+  Lanes at[4];
+};
+
+// A^T of the sums, by columns and by rows.
+STATOR_INLINE Results results_of(const float* sums, int64_t from_sums) {
+  Lanes rows[2][4];
+  each<4>([&](auto i) __attribute__((always_inline)) {
+    Lanes column[4];
+    each<4>([&](auto j) __attribute__((always_inline)) {
+      column[j.value] = load(sums + (j.value * 4 + i.value) * from_sums);
+    });
+    rows[0][i.value] = column[0] + column[1] + column[2];
+    rows[1][i.value] = column[1] - column[2] - column[3];
+  });
+  Results out;
+  each<2>([&](auto i) __attribute__((always_inline)) {
+    const Lanes(&row)[4] = rows[i.value];
+    out.at[i.value * 2] = row[0] + row[1] + row[2];
+    out.at[i.value * 2 + 1] = row[1] - row[2] - row[3];
+  });
+  return out;
+}
+
+STATOR_INLINE bool are_finite(const Results& results) {
+  Lanes zero{};
+  each<4>([&](auto i) __attribute__((always_inline)) { zero += results.at[i.value] * Lanes{}; });
+  return !has_nan(zero);
+}
+
+// As sums of products.
+Results results_directly(const WinogradSpec& spec, const Group& group, int64_t channel, const Vector& vector) {
+  const float* weights = group.given + channel * spec.in_channels * 9;
+  Results out{};
+  for (int64_t c = 0; c < spec.in_channels; ++c, weights += 9) {
+    Lanes patch[kPatch];
+    load_patches(spec, group, vector, c, patch);
+    each<36>([&](auto i) __attribute__((always_inline)) {
+      constexpr int kResult = i.value % 4, kRow = i.value / 12, kColumn = i.value / 4 % 3;
+      constexpr int kElement = (kResult / 2 + kRow) * 4 + kResult % 2 + kColumn;
+      out.at[kResult] = fused(all_lanes(weights[kRow * 3 + kColumn]), patch[kElement], out.at[kResult]);
+    });
+  }
+  return out;
+}
+
+// Both rows of results of a channel, side by side.
+template <int kVectors>
+using Rows = float[2][2 * kVectors * kWidth + kWidth];  // whole vectors are read of what is left
+
+template <int kVectors>
+void put(const WinogradSpec& spec, const Rows<kVectors>& rows, const Segments& patches, float* out) {
+  for (int64_t s = 0; s < patches.count; ++s) {
+    const Segment& segment = patches.all[s];
+    const int64_t row = 2 * segment.row, column = 2 * segment.column;
+    const int64_t count = least(2 * segment.count, spec.columns - column);
+    for (int64_t r = 0; r < least(2, spec.rows - row); ++r)
+      copy_some(rows[r] + 2 * segment.at, count, out + (row + r) * spec.out_row + column);
+  }
+}
+
+template <int kVectors>
+void finish(const WinogradSpec& spec, const Group& group, const Patches& patches, const Matrices& matrices) {
+  Rows<kVectors> rows;
+  for (int64_t channel = 0; channel < spec.out_channels; ++channel) {
+    for (int v = 0; v < kVectors; ++v) {
+      Results results = results_of(matrices.sums + (channel * kVectors + v) * kWidth, matrices.from_sums);
+      if (!are_finite(results)) results = results_directly(spec, group, channel, patches.vectors[v]);
+      each<4>([&](auto i) __attribute__((always_inline)) {
+        if (group.bias) results.at[i.value] += all_lanes(group.bias[channel]);
+        if (spec.relu) results.at[i.value] = relu_of(results.at[i.value]);
+      });
+      each<2>([&](auto r) __attribute__((always_inline)) {
+        Lanes low, high;
+        take_turns(results.at[r.value * 2], results.at[r.value * 2 + 1], low, high);
+        store(low, rows[r.value] + 2 * v * kWidth);
+        store(high, rows[r.value] + (2 * v + 1) * kWidth);
+      });
+    }
+    put<kVectors>(spec, rows, patches.all, group.out + channel * spec.out_channel);
+  }
+}
+
+template <int kVectors>
+void convolve_patches(const WinogradSpec& spec, const Group& group, const Numbering& numbering, const Tile& tile,
+                      float* scratch) {
+  const int64_t count = (kVectors - 1) * kWidth + tile.last;
+  const auto vector = [&](int64_t v) {
+    const int64_t first = v * kWidth;
+    return numbering.vector(tile.position + first, least(kWidth, count - first), spec.row);
+  };
+  const Patches patches{numbering.by_rows(tile.position, count),
+                        {vector(0), vector(kVectors > 1 ? 1 : 0), vector(kVectors > 2 ? 2 : 0)}};
+  const Matrices matrices = matrices_of<kVectors>(spec, scratch);
+  transform_patches<kVectors>(spec, group, patches, matrices);
+  multiply<kVectors>(spec, group, matrices);
+  finish<kVectors>(spec, group, patches, matrices);
+}
+
+struct Operands {
+  const float *in, *weights, *given, *bias;
+  const int64_t* offsets;
+  float *out, *layout, *matrices;
+};
+
+Operands operands_of(const WinogradSpec& spec, void* const* addresses) {
+  Operands operands{};
+  operands.in = static_cast<const float*>(*addresses++);
+  operands.weights = static_cast<const float*>(*addresses++);
+  operands.given = static_cast<const float*>(*addresses++);
+  operands.offsets = static_cast<const int64_t*>(*addresses++);
+  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
+  operands.out = static_cast<float*>(*addresses++);
+  operands.layout = static_cast<float*>(*addresses++);
+  operands.matrices = static_cast<float*>(*addresses);
+  return operands;
+}
+
+Group group_of(const WinogradSpec& spec, const Operands& operands, int64_t i, const float* in) {
+  const int64_t image = i / spec.groups, group = i - image * spec.groups;
+  const int64_t made = quotient_up(spec.out_channels, kBlock) * kBlock;
+  Group out{};
+  out.in = in;
+  out.weights = operands.weights + group * kPatch * made * spec.in_channels;
+  out.given = operands.given + group * spec.out_channels * spec.in_channels * 9;
+  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
+  out.offsets = operands.offsets;
+  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
+  return out;
+}
+
+bool convolve(const void* specification, void* const* addresses) {
+  const auto& spec = *static_cast<const WinogradSpec*>(specification);
+  const Operands operands = operands_of(spec, addresses);
+  const Numbering numbering(spec);
+  const Tiling tiling(1, numbering.count, 0, 0, true);
+  const int64_t floats = winograd_floats(spec, kMostVectors * kWidth);
+  for_each_group(spec, operands.in, operands.layout, tiling.count(),
+                 [&](int64_t i, const float* in, Range tiles, int64_t part) {
+                   const Group group = group_of(spec, operands, i, in);
+                   float* scratch = operands.matrices + part * floats;
+                   for (int64_t t = tiles.first; t < tiles.last; ++t) {
+                     const Tile tile = tiling.tile(t);
+                     with_vectors(tile, [&](auto vectors) {
+                       convolve_patches<vectors.value>(spec, group, numbering, tile, scratch);
+                     });
+                   }
+                 });
+  return true;
+}
+
+}  // namespace
+
+const WinogradKernels winograd_kernels{kMostVectors * kWidth, convolve};
+
+}  // namespace stator::CPU_CAPABILITY

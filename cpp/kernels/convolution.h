@@ -1,4 +1,4 @@
-// Convolutions of float32 over one or two dimensions (+ bias) (then ReLU), by weights packed before.
+// Convolutions of float32 over one or two dimensions (+ bias) (then clamped), by weights packed before.
 #pragma once
 
 #include "kernels/bound_kernel.h"
@@ -10,7 +10,8 @@ struct ConvolutionSpec : WindowSpec {
   int64_t images = 1, groups = 1;
   int64_t out_channels = 0;  // of a group, as in_channels
   bool has_bias = false;
-  bool relu = false;
+  bool clamps = false;
+  float least = 0, most = 0;  // where it clamps: what is below is made the first, then what is above the second
   bool packs = false;  // elements of windows side by side before they are summed up; rows of the result are neighbours then
 };
 

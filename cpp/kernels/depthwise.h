@@ -1,4 +1,4 @@
-// Convolutions of float32 over two dimensions in which each channel has a window of its own (+ bias) (then ReLU), from the input as it lies.
+// Convolutions of float32 over two dimensions in which each channel has a window of its own (+ bias) (then clamped), from the input as it lies.
 #pragma once
 
 #include "kernels/convolution.h"

@@ -79,7 +79,7 @@ class Absorber {
     bool read_later = false;
     for (const Reader& reader : readers_[transfer.from.buffer]) {
       if (reader.step == i) continue;
-      if (transfer.relu || reader.kind == Reader::Kind::kOther) return false;
+      if (transfer.changes() || reader.kind == Reader::Kind::kOther) return false;
       if (reader.kind == Reader::Kind::kTile && !plan_.steps[reader.step].tile->loads_only(transfer.from)) return false;
       read_later |= reader.step > i;
     }
@@ -113,12 +113,13 @@ class Absorber {
     if (!strides) return std::nullopt;
     const TensorView place{transfer.to.buffer, transfer.to.offset, {made.meta.dtype, made.meta.sizes, *strides}};
     const bool changed =
-        step.tile ? change_tile(step, made, place, transfer.relu) : change_kernel(step, which, place, transfer.relu);
+        step.tile ? change_tile(step, made, place, transfer) : change_kernel(step, which, place, transfer);
     return changed ? std::optional(place) : std::nullopt;
   }
 
-  static bool change_tile(SignatureStep& step, const TensorView& made, const TensorView& place, bool relu) {
-    if (relu) return false;
+  static bool change_tile(SignatureStep& step, const TensorView& made, const TensorView& place,
+                          const TileExpression::Transfer& transfer) {
+    if (transfer.changes()) return false;
     TileExpression changed = *step.tile;
     changed.store_elsewhere(made.buffer, place);
     if (!changed.compile()) return false;
@@ -126,9 +127,13 @@ class Absorber {
     return true;
   }
 
-  static bool change_kernel(SignatureStep& step, size_t which, const TensorView& place, bool relu) {
+  static bool change_kernel(SignatureStep& step, size_t which, const TensorView& place,
+                            const TileExpression::Transfer& transfer) {
     std::shared_ptr<const void> specification = step.specification;
-    if (relu) specification = step.variants ? step.variants->with_relu(specification.get()) : nullptr;
+    if (transfer.changes()) {
+      specification =
+          step.variants ? step.variants->clamped(specification.get(), transfer.least, transfer.most) : nullptr;
+    }
     if (!specification) return false;
     if (!same_strides(step.writes[which].meta, place.meta)) {
       specification = step.variants ? step.variants->placed(specification.get(), which, place.meta) : nullptr;

@@ -34,6 +34,31 @@ bool place(ConvolutionSpec& spec, int64_t dims, const TensorMeta& to) {
   return !spec.packs || spec.out_rows == 1 || spec.out_row == spec.out_columns;
 }
 
+// Reads `inside` with zeros around it. False if the kernel reads its input as it lies, without any.
+bool surround(ConvolutionSpec& spec, int64_t dims, const TensorMeta& inside, at::IntArrayRef before) {
+  const int64_t first = inside.dim() - dims;
+  if (!spec.lays_out || std::any_of(before.begin(), before.begin() + first, [](int64_t zeros) { return zeros != 0; }))
+    return false;
+  spec.in_image = first == 2 ? inside.strides[0] : 0;
+  spec.in_channel = inside.strides[first - 1];
+  spec.in_column = inside.strides.back();
+  spec.in_columns = inside.sizes.back();
+  spec.columns_before += before.back();
+  if (dims == 1) return true;
+  spec.in_row = inside.strides[first];
+  spec.in_rows = inside.sizes[first];
+  spec.rows_before += before[first];
+  return true;
+}
+
+bool surround(DepthwiseSpec& spec, int64_t dims, const TensorMeta& inside, at::IntArrayRef before) {
+  if (inside.strides.back() != 1 && inside.sizes.back() != 1) return false;
+  spec.lays_out = true;
+  const bool can = surround(static_cast<ConvolutionSpec&>(spec), dims, inside, before);
+  spec.lays_out = false;
+  return can;
+}
+
 template <class Spec>
 class ConvolutionVariants final : public KernelVariants {
  public:
@@ -43,10 +68,18 @@ class ConvolutionVariants final : public KernelVariants {
     auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
     return write == 0 && place(*spec, dims_, to) ? spec : nullptr;
   }
-  std::shared_ptr<const void> with_relu(const void* specification) const override {
+  std::shared_ptr<const void> clamped(const void* specification, float least, float most) const override {
     auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
-    spec->relu = true;
+    if (spec->clamps) return nullptr;
+    spec->clamps = true;
+    spec->least = least;
+    spec->most = most;
     return spec;
+  }
+  std::shared_ptr<const void> around_zeros(const void* specification, const TensorMeta& inside,
+                                           at::IntArrayRef before) const override {
+    auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
+    return surround(*spec, dims_, inside, before) ? spec : nullptr;
   }
 
  private:
@@ -151,9 +184,9 @@ bool bind_winograd(Binding& binding, const Convolution& conv) {
   std::vector<TensorView> reads{conv.input, transformed(binding, *conv.weights, spec), conv.weight,
                                 binding.keep(offsets_of(patches, spec))};
   if (conv.bias) reads.push_back(*conv.bias);
-  const int64_t floats = winograd_floats(spec, kernels().winograd->patches);
+  spec.matrices_floats = winograd_floats(spec, kernels().winograd->patches);
   std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes), layout_for(binding, spec),
-                                 binding.scratch(at::kFloat, {spec.parts * floats})};
+                                 binding.scratch(at::kFloat, {spec.parts * spec.matrices_floats})};
   binding.run_with(kernels().winograd->convolve, spec, std::move(reads), std::move(writes));
   binding.can_also(std::make_shared<const ConvolutionVariants<WinogradSpec>>(conv.dims));
   return true;

@@ -1,4 +1,6 @@
 // Matrix products of float32 as bound kernels. Constant right factors are packed once in a module.
+#include <cmath>
+
 #include "kernels/dispatch.h"
 #include "ops/short_loops.h"
 #include "plan/binding.h"
@@ -211,7 +213,8 @@ class ProductVariants final : public KernelVariants {
     return placed;
   }
 
-  std::shared_ptr<const void> with_relu(const void* specification) const override {
+  std::shared_ptr<const void> clamped(const void* specification, float least, float most) const override {
+    if (least != 0 || most != INFINITY) return nullptr;
     auto spec = std::make_shared<MatmulSpec>(*static_cast<const MatmulSpec*>(specification));
     spec->relu = true;
     return spec;

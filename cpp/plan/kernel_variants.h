@@ -14,8 +14,13 @@ class KernelVariants {
   virtual ~KernelVariants() = default;
   // With result `write`, of the same sizes and dtype, lying as `to` says.
   virtual std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const = 0;
-  // With what is below 0 in its only result made 0.
-  virtual std::shared_ptr<const void> with_relu(const void*) const { return nullptr; }
+  // With what is below `least` in its only result made that, then what is above `most`; a NaN stays.
+  virtual std::shared_ptr<const void> clamped(const void*, float /*least*/, float /*most*/) const { return nullptr; }
+  // Reading `inside`, with zeros around it, in place of its first input. `before`: how many of them come first, by dimension.
+  virtual std::shared_ptr<const void> around_zeros(const void*, const TensorMeta& /*inside*/,
+                                                   at::IntArrayRef /*before*/) const {
+    return nullptr;
+  }
 };
 
 // Of a kernel whose first result may have strides of its own: `place` puts them into a specification, false if it cannot.

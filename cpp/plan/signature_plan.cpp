@@ -6,6 +6,7 @@
 #include "memory/greedy_by_size.h"
 #include "memory/storage_groups.h"
 #include "plan/absorb.h"
+#include "plan/absorb_zeros.h"
 #include "plan/copy_step.h"
 #include "plan/fuse.h"
 #include "plan/saved_record.h"
@@ -23,7 +24,7 @@ constexpr int64_t kMostCopiedByOne = 32768;
 // A step that only copies; false if it does more, or has nothing to copy.
 bool make_copy(SignatureStep& step) {
   const auto transfer = step.tile->as_transfer();
-  if (!transfer || transfer->relu || transfer->to.meta.numel() == 0) return false;
+  if (!transfer || transfer->changes() || transfer->to.meta.numel() == 0) return false;
   const auto specification = copy_spec(transfer->from.meta, transfer->to.meta);
   if (!specification) return false;
   step.specification = std::make_shared<const CopySpec>(*specification);
@@ -142,6 +143,7 @@ std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSig
                                                    const Recording& recording, PackedWeights& packed) {
   auto plan = Tracer(dynamic, std::move(signature), recording, packed).trace();
   drop_unread(*plan);
+  absorb_zeros(*plan);
   absorb_copies(*plan);
   fuse_tiles(*plan);
   absorb_copies(*plan);

@@ -167,20 +167,40 @@ bool TileExpression::join(const TileExpression& other) {
 
 std::optional<TileExpression::Transfer> TileExpression::as_transfer() const {
   if (stores_.size() != 1) return std::nullopt;
-  const auto is_zero = [&](Node node) {
-    return nodes_[node].kind == NodeData::Kind::kNumber && nodes_[node].real == 0;
-  };
-  const NodeData* made = &nodes_[stores_[0].node];
   Transfer transfer{.from = {}, .to = stores_[0].to};
-  if (made->kind == NodeData::Kind::kOp && made->type == TileType::kFloat) {
-    const bool clamps = made->code == TileOpcode::kMax && (is_zero(made->inputs[0]) || is_zero(made->inputs[1]));
-    if (!clamps && made->code != TileOpcode::kRelu) return std::nullopt;
-    made = &nodes_[made->inputs[clamps && is_zero(made->inputs[0]) ? 1 : 0]];
-    transfer.relu = true;
+  const NodeData* made = &nodes_[stores_[0].node];
+  while (made->kind == NodeData::Kind::kOp) {
+    made = clamped_by(*made, transfer);
+    if (!made) return std::nullopt;
   }
   if (made->kind != NodeData::Kind::kLoad || made->view.meta.dtype != transfer.to.meta.dtype) return std::nullopt;
   transfer.from = made->view;
   return transfer;
+}
+
+// What the operation bounds; the bounds of `transfer`, which come after it, are then its own as well. NULL: it does something else.
+const TileExpression::NodeData* TileExpression::clamped_by(const NodeData& op, Transfer& transfer) const {
+  if (op.type != TileType::kFloat) return nullptr;
+  if (op.code == TileOpcode::kRelu) {
+    transfer.least = std::max(transfer.least, 0.0f);
+    return &nodes_[op.inputs[0]];
+  }
+  if (op.code != TileOpcode::kMax && op.code != TileOpcode::kMin) return nullptr;
+  const bool first = nodes_[op.inputs[0]].kind == NodeData::Kind::kNumber;
+  const NodeData& bound = nodes_[op.inputs[first ? 0 : 1]];
+  if (bound.kind != NodeData::Kind::kNumber) return nullptr;
+  const auto number = static_cast<float>(bound.real);
+  if (op.code == TileOpcode::kMin && number < transfer.least) return nullptr;  // all would be `least`
+  float& limit = op.code == TileOpcode::kMax ? transfer.least : transfer.most;
+  limit = op.code == TileOpcode::kMax ? std::max(limit, number) : std::min(limit, number);
+  return &nodes_[op.inputs[first ? 1 : 0]];
+}
+
+bool TileExpression::stores_zeros() const {
+  return std::all_of(stores_.begin(), stores_.end(), [&](const Store& store) {
+    const NodeData& made = nodes_[store.node];
+    return made.kind == NodeData::Kind::kNumber && made.real == 0 && made.integer == 0;
+  });
 }
 
 bool TileExpression::loads_only(const TensorView& view) const {

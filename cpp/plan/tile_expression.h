@@ -4,6 +4,7 @@
 // be joined; what one stores and the other loads is then handed on in a register.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -61,12 +62,16 @@ class TileExpression {
   }
   bool stores_nothing() const { return stores_.empty(); }
 
-  // All that an expression does, if that is to hand elements on from one load to one store, unchanged or through a ReLU.
+  // All that an expression does, if that is to hand elements on from one load to one store, unchanged or within bounds.
   struct Transfer {
     TensorView from, to;  // over the iteration space
-    bool relu = false;
+    float least = -INFINITY, most = INFINITY;  // what is below or above is made these
+
+    bool changes() const { return least != -INFINITY || most != INFINITY; }
   };
   std::optional<Transfer> as_transfer() const;
+  // Whether it does nothing but make elements 0.
+  bool stores_zeros() const;
   // Whether all loads from the buffer of `view`, which is over an iteration space, are just that.
   bool loads_only(const TensorView& view) const;
   // Loads of `from` become loads of `to`, which is over the same iteration space; the store to a buffer goes to `place`.
@@ -92,6 +97,7 @@ class TileExpression {
     TensorView to;
   };
 
+  const NodeData* clamped_by(const NodeData& op, Transfer& transfer) const;
   // The load reads just what the store writes, element by element.
   bool hands_on(const Store& store, const TensorView& load) const;
 

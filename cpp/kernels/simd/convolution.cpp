@@ -73,7 +73,7 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
   sum_up<kRows, kVectors>(weights, spec.depth, right, sums);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
     if (group.bias) sums[i.value] += all_lanes(group.bias[channel + i.value / kVectors]);
-    if (spec.relu) sums[i.value] = relu_of(sums[i.value]);
+    if (spec.clamps) sums[i.value] = clamped(sums[i.value], spec.least, spec.most);
   });
   float* out = group.out + channel * spec.out_channel;
   if (tile.out >= 0) {
@@ -150,7 +150,7 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
     } else if (group.bias) {
       sum += all_lanes(group.bias[channel + kRow]);
     }
-    if (spec.relu && partial.is_last) sum = relu_of(sum);
+    if (spec.clamps && partial.is_last) sum = clamped(sum, spec.least, spec.most);
     kInPart ? part.store(sum, to) : store(sum, to);
   });
 }

@@ -75,7 +75,8 @@ STATOR_INLINE void convolve_rows(const DepthwiseSpec& spec, const Channel& chann
     });
   });
   each<kRows>([&](auto i) __attribute__((always_inline)) {
-    part.store(spec.relu ? relu_of(sums[i.value]) : sums[i.value], out + (y + i.value) * spec.out_row);
+    if (spec.clamps) sums[i.value] = clamped(sums[i.value], spec.least, spec.most);
+    part.store(sums[i.value], out + (y + i.value) * spec.out_row);
   });
 }
 

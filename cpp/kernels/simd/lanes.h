@@ -93,6 +93,13 @@ STATOR_INLINE Lanes fused(Lanes a, Lanes b, Lanes c) {
 // A NaN stays.
 STATOR_INLINE Lanes relu_of(Lanes value) { return value < Lanes{} ? Lanes{} : value; }
 
+// What is below `least` made that, then what is above `most`. A NaN stays.
+STATOR_INLINE Lanes clamped(Lanes value, float least, float most) {
+  const Lanes low = all_lanes(least), high = all_lanes(most);
+  value = value < low ? low : value;
+  return value > high ? high : value;
+}
+
 STATOR_INLINE bool has_nan(Lanes value) {
 #if defined(CPU_CAPABILITY_AVX512)
   return _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q) != 0;

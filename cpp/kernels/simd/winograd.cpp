@@ -204,7 +204,7 @@ void finish(const WinogradSpec& spec, const Group& group, const Patches& patches
       if (!are_finite(results)) results = results_directly(spec, group, channel, patches.vectors[v]);
       each<4>([&](auto i) __attribute__((always_inline)) {
         if (group.bias) results.at[i.value] += all_lanes(group.bias[channel]);
-        if (spec.relu) results.at[i.value] = relu_of(results.at[i.value]);
+        if (spec.clamps) results.at[i.value] = clamped(results.at[i.value], spec.least, spec.most);
       });
       each<2>([&](auto r) __attribute__((always_inline)) {
         Lanes low, high;
@@ -270,11 +270,10 @@ bool convolve(const void* specification, void* const* addresses) {
   const Operands operands = operands_of(spec, addresses);
   const Numbering numbering(spec);
   const Tiling tiling(1, numbering.count, 0, 0, true);
-  const int64_t floats = winograd_floats(spec, kMostVectors * kWidth);
   for_each_group(spec, operands.in, operands.layout, tiling.count(),
                  [&](int64_t i, const float* in, Range tiles, int64_t part) {
                    const Group group = group_of(spec, operands, i, in);
-                   float* scratch = operands.matrices + part * floats;
+                   float* scratch = operands.matrices + part * spec.matrices_floats;
                    for (int64_t t = tiles.first; t < tiles.last; ++t) {
                      const Tile tile = tiling.tile(t);
                      with_vectors(tile, [&](auto vectors) {

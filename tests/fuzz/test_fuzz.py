@@ -96,6 +96,23 @@ def test_pickles_are_read_before_they_are_believed(script, pickle, message):
             stator.load(changed(script, member, lambda _: pickle))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (rb"\]\(K\x01", b"](K\x7f"),  # a text that the table does not have
+        (rb"\]\(K\x01", b"](J\xff\xff\xff\xff"),
+        (rb"^(..X.{4}FORMAT_WITH_STRING_TABLE).*", rb"\1\x85."),  # no table, no lines
+        (rb"K.h(.)", rb"\x85h\1"),
+    ],
+)
+def test_places_in_sources_are_looked_at_before_they_are_believed(script, old, new):
+    """LibTorch's reader takes what a table of them says for granted, and ends the process."""
+    damaged = changed(script, ".debug_pkl", lambda content: re.sub(old, new, content, flags=re.DOTALL))
+    assert damaged != script
+    with pytest.raises(stator.BadModelError):
+        stator.load(damaged)
+
+
 def test_what_holds_more_than_it_can_is_refused(script):
     """Source code is read whole."""
     members = [*members_of(script), Member("archive/code/more.py", bytes(64 << 20), compressed=True)]

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "frontend/torchscript/debug_check.h"
 #include "frontend/torchscript/import.h"
 #include "frontend/torchscript/pickle_check.h"
 #include "frontend/torchscript/source_check.h"
@@ -83,6 +84,7 @@ void point_into_archive(const torch::jit::Module& module, const RecordingAdapter
 Program load_torchscript(const ArchiveBytes& bytes, bool borrow) {
   check_archive(bytes.span());
   check_pickles(bytes.span());
+  check_debug_records(bytes.span());
   check_sources(bytes.span());
   auto adapter = std::make_shared<RecordingAdapter>(bytes);
   try {

@@ -34,7 +34,7 @@ class DebugRecord {
     }
   }
 
-  const auto& tuple(const c10::IValue& value, size_t least) const {
+  const c10::ivalue::TupleElements& tuple(const c10::IValue& value, size_t least) const {
     expect(value.isTuple() && value.toTupleRef().elements().size() >= least);
     return value.toTupleRef().elements();
   }

@@ -102,7 +102,6 @@ def test_pickles_are_read_before_they_are_believed(script, pickle, message):
         (rb"\]\(K\x01", b"](K\x7f"),  # a text that the table does not have
         (rb"\]\(K\x01", b"](J\xff\xff\xff\xff"),
         (rb"^(..X.{4}FORMAT_WITH_STRING_TABLE).*", b"\\1\x85."),  # no table, no lines
-        (rb"K.h(.)", b"\x85h\\1"),
     ],
 )
 def test_places_in_sources_are_looked_at_before_they_are_believed(script, old, new):

@@ -119,7 +119,8 @@ bool bind_depthwise(Binding& binding, const Convolution& conv) {
 
 // By Winograd's way -------------------------------------------------------------------------------------------------------
 
-constexpr int64_t kFewestChannels = 16;
+// Of input times output channels. What patches and results take to be transformed is little beside so many products.
+constexpr int64_t kFewestPairsOfChannels = 2048;
 
 // G g G^T.
 void transform_weights(const float* given, float* to, int64_t step) {
@@ -163,8 +164,8 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
 bool suits_winograd(const Convolution& conv) {
   const Pair three{3, 3}, one{1, 1};
   return conv.dims == 2 && conv.size == three && conv.stride == one && conv.dilation == one &&
-         conv.weights->scalar_type() == at::kFloat && conv.channels() >= kFewestChannels &&
-         conv.out_channels / conv.groups >= kFewestChannels;
+         conv.weights->scalar_type() == at::kFloat &&
+         conv.channels() * (conv.out_channels / conv.groups) >= kFewestPairsOfChannels;
 }
 
 bool bind_winograd(Binding& binding, const Convolution& conv) {
@@ -213,18 +214,16 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, int64_t groups
   });
 }
 
-// Whether elements are better put side by side once than read where they are for each block of channels.
-bool is_worth_packing(const ConvolutionSpec& spec, const TensorMeta& result) {
-  if (getenv("STATOR_CONV") && std::string(getenv("STATOR_CONV")) == "direct") return false;
-  return spec.out_channels >= 64 && spec.out_rows * spec.out_columns >= 8 && result.is_contiguous();
-}
+// From so many output channels on, elements are better put side by side once than read where they are for each block of channels.
+constexpr int64_t kFewestToPackFor = 64;
+constexpr int64_t kFewestPositions = 8;
 
 bool bind_channels(Binding& binding, const Convolution& conv) {
   ConvolutionSpec spec;
   describe_groups(conv, spec);
   describe(conv, spec);
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
-  spec.packs = is_worth_packing(spec, conv.result);
+  spec.packs = spec.out_channels >= kFewestToPackFor && conv.positions() >= kFewestPositions;
   place(spec, conv.dims, conv.result);
 
   std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec.groups, spec.depth),
@@ -268,10 +267,8 @@ template <size_t kGroups>
 bool bind_convolution(Binding& binding) {
   const auto conv = convolution_of(binding, kGroups);
   if (!conv) return false;
-  const char* way = getenv("STATOR_CONV");
-  const std::string only = way ? way : "";
-  if (only == "torch") return false;
-  return bind_position(binding, *conv) || (only != "direct" && bind_depthwise(binding, *conv)) || (only != "pack" && only != "direct" && bind_winograd(binding, *conv)) || bind_channels(binding, *conv);
+  return bind_position(binding, *conv) || bind_depthwise(binding, *conv) || bind_winograd(binding, *conv) ||
+         bind_channels(binding, *conv);
 }
 
 // (..., transposed, output_padding, groups)

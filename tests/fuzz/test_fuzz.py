@@ -102,6 +102,7 @@ def test_pickles_are_read_before_they_are_believed(script, pickle, message):
         (rb"\]\(K\x01", b"](K\x7f"),  # a text that the table does not have
         (rb"\]\(K\x01", b"](J\xff\xff\xff\xff"),
         (rb"^(..X.{4}FORMAT_WITH_STRING_TABLE).*", b"\\1\x85."),  # no table, no lines
+        (rb"^.*", b"\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\1tQ."),  # a tensor's memory
     ],
 )
 def test_places_in_sources_are_looked_at_before_they_are_believed(script, old, new):

@@ -87,7 +87,7 @@ TEST_P(ConvolutionKernel, is_libtorchs_by_patches) {
   const std::vector<int64_t> one{1, 1};
   for (int i = 0; i < 80; ++i) {
     const int64_t groups = i % 4 ? 1 : 2;
-    const at::Tensor weight = at::randn({groups * draw(16, 50), draw(16, 40), 3, 3});
+    const at::Tensor weight = at::randn({groups * draw(46, 70), draw(46, 60), 3, 3});
     const at::Tensor input = at::randn({draw(1, 3), groups * weight.size(1), draw(3, 20), draw(3, 70)});
     const std::vector<int64_t> padding{draw(0, 3), draw(0, 3)};
     const c10::IValue bias = i % 3 ? c10::IValue(at::randn({weight.size(0)})) : c10::IValue();
@@ -97,18 +97,34 @@ TEST_P(ConvolutionKernel, is_libtorchs_by_patches) {
   }
 }
 
+TEST_P(ConvolutionKernel, is_libtorchs_for_each_channel_alone) {
+  Draw draw(5);
+  const std::vector<int64_t> one{1, 1};
+  for (int i = 0; i < 150; ++i) {
+    const int64_t channels = draw(1, 9), size = 3 + 2 * draw(0, 2), step = draw(1, 2);
+    const at::Tensor weight = at::randn({channels, 1, size, size});
+    const at::Tensor input = at::randn({draw(1, 3), channels, draw(size, 30), draw(size, 70)});
+    const std::vector<int64_t> stride{step, step}, padding{draw(0, 4), draw(0, 4)};
+    const c10::IValue bias = i % 3 ? c10::IValue(at::randn({channels})) : c10::IValue();
+    expect_bound(*GetParam(), "aten::conv2d",
+                 {i % 2 ? input : amid(input), weight, bias, stride, padding, one, channels}, true);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Differences of infinities, and of numbers that are almost too large, are no numbers where sums of products are.
 TEST_P(ConvolutionKernel, is_libtorchs_for_what_is_no_number_in_patches) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<int64_t> one{1, 1};
   for (float number : {std::nanf(""), inf, -inf, 3e38f, -3e38f, 1e-40f}) {
-    at::Tensor input = at::randn({2, 20, 12, 40}), weight = at::randn({18, 20, 3, 3}) / 20;
+    at::Tensor input = at::randn({2, 64, 12, 40}), weight = at::randn({33, 64, 3, 3}) / 20;
     input[0][7][3][4] = number;
     input[1][0][0][0] = number;
-    input[1][19][11][39] = -number;
-    expect_bound(*GetParam(), "aten::conv2d", {input, weight, at::randn({18}), one, one, one, int64_t{1}}, true);
+    input[1][63][11][39] = -number;
+    expect_bound(*GetParam(), "aten::conv2d", {input, weight, at::randn({33}), one, one, one, int64_t{1}}, true);
     weight[3][4][1][2] = number;
-    expect_bound(*GetParam(), "aten::conv2d", {at::randn({1, 20, 12, 40}), weight, {}, one, one, one, int64_t{1}}, true);
+    expect_bound(*GetParam(), "aten::conv2d", {at::randn({1, 64, 12, 40}), weight, {}, one, one, one, int64_t{1}},
+                 true);
   }
 }
 
@@ -209,9 +225,79 @@ TEST(ConvolutionBinder, patches_are_made_where_they_are_to_be) {
     %l : Tensor[] = prim::ListConstruct(%r, %s)
     %j : Tensor = aten::cat(%l, %one)
     return (%j))",
-            {whole({64, 17, 3, 3}), whole({64, 64, 1, 1}), whole({64})});
-  for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 17, 7, width})}), 2);
+            {whole({64, 33, 3, 3}), whole({64, 64, 1, 1}), whole({64})});
+  for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 33, 7, width})}), 2);
 }
+
+struct Bounded {
+  const char* name;
+  std::vector<at::Tensor> weights;
+  int64_t groups;
+};
+
+void PrintTo(const Bounded& bounded, std::ostream* out) { *out << bounded.name; }
+
+class ConvolutionWays : public testing::TestWithParam<Bounded> {
+ protected:
+  int64_t channels() const { return GetParam().weights[0].size(1) * GetParam().groups; }
+  // A convolution of %x, with lines before it and after it.
+  std::string graph(const std::string& before, const std::string& after) const {
+    return R"(graph(%x : Tensor):
+    %w : Tensor = stator::LoadState[slot=0]()
+    %b : Tensor = stator::LoadState[slot=1]()
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %two : int = prim::Constant[value=2]()
+    %none : NoneType = prim::Constant[value=None]()
+    %least : float = prim::Constant[value=-3.]()
+    %most : float = prim::Constant[value=6.]()
+    %ones : int[] = prim::ListConstruct(%one, %one)
+    %zeros : int[] = prim::ListConstruct(%zero, %zero)
+    %groups : int = prim::Constant[value=)" +
+           std::to_string(GetParam().groups) + "]()\n" + before +
+           "    %c : Tensor = aten::conv2d(%p, %w, %b, %ones, %ones, %ones, %groups)\n" + after;
+  }
+};
+
+TEST_P(ConvolutionWays, clamp_their_results) {
+  for (const char* clamp : {"aten::relu6(%c)", "aten::hardtanh(%c, %least, %most)", "aten::clamp(%c, %none, %most)",
+                            "aten::relu(%c)"}) {
+    Both both(graph("    %p : Tensor = aten::view_as(%x, %x)\n",
+                    std::string("    %r : Tensor = ") + clamp + "\n    return (%r)"),
+              GetParam().weights);
+    for (int64_t width : {5, 21}) EXPECT_EQ(both.run_often({whole({2, channels(), 7, width})}), 1) << clamp;
+  }
+}
+
+TEST_P(ConvolutionWays, put_zeros_around_their_input) {
+  const std::string pad = R"(    %widths : int[] = prim::ListConstruct(%zero, %one, %two, %one)
+    %p : Tensor = aten::constant_pad_nd(%x, %widths, %zero)
+)";
+  Both both(graph(pad, "    return (%c)"), GetParam().weights);
+  for (int64_t width : {5, 21}) EXPECT_EQ(both.run_often({whole({2, channels(), 7, width})}), 1);
+  Both also_returned(graph(pad, "    %t : Tuple[Tensor, Tensor] = prim::TupleConstruct(%c, %p)\n    return (%t)"),
+                     GetParam().weights);
+  EXPECT_GT(also_returned.run_often({whole({2, channels(), 7, 9})}), 1);
+  Both changed(graph(pad + "    %y : Tensor = aten::add_.Scalar(%x, %one, %one)\n", "    return (%c)"),
+               GetParam().weights);
+  changed.run_often({whole({2, channels(), 7, 9})});
+}
+
+TEST_P(ConvolutionWays, leave_other_numbers_around_their_input) {
+  Both both(graph(R"(    %widths : int[] = prim::ListConstruct(%zero, %one, %two, %one)
+    %p : Tensor = aten::constant_pad_nd(%x, %widths, %two)
+)",
+                  "    return (%c)"),
+            GetParam().weights);
+  EXPECT_GT(both.run_often({whole({2, channels(), 7, 9})}), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConvolutionWays,
+                         testing::Values(Bounded{"by_channels", {whole({6, 4, 3, 3}), whole({6})}, 1},
+                                         Bounded{"by_panels", {whole({70, 4, 5, 5}), whole({70})}, 1},
+                                         Bounded{"by_patches", {whole({64, 33, 3, 3}), whole({64})}, 1},
+                                         Bounded{"each_channel_alone", {whole({6, 1, 3, 3}), whole({6})}, 6}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace stator

@@ -58,8 +58,9 @@ c10::IValue unpickled(const std::string& pickle, const std::string& name) {
   try {
     return torch::jit::unpickle(pickle.data(), pickle.size());
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::kBadModel,
-                "the archive is damaged: \"" + name + "\": " + error.what_without_backtrace());
+    throw Error(ErrorCode::kBadModel, "the archive is damaged: \"" + name + "\": " + error.what_without_backtrace());
+  } catch (const std::exception& error) {  // it asks for tensors, which nobody gives it here
+    throw Error(ErrorCode::kBadModel, "the archive is damaged: \"" + name + "\": " + error.what());
   }
 }
 

@@ -186,7 +186,7 @@ fuzz-archives: native python $(VENV_STAMP)/test
 $(DEPS_STAMP)/clang: tools/setup/clang.sh tools/setup/unpack.sh
 	tools/setup/clang.sh
 
-fuzz-readers: libtorch $(DEPS_STAMP)/debs $(DEPS_STAMP)/clang $(VENV_STAMP)/test
+fuzz-readers: native python $(DEPS_STAMP)/clang $(VENV_STAMP)/test
 	@tools/setup/native.sh fuzz $(BUILD)/libfuzzer $(JOBS) fuzzers
 	$(ENV) tests/fuzz/fuzzers.sh $(PYTHON) $(BUILD)/libfuzzer/bin $(BUILD)/fuzz $(SECONDS_OF_SOAK)
 

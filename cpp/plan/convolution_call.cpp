@@ -5,7 +5,7 @@
 namespace stator {
 namespace {
 
-constexpr int64_t kMostWeights = int64_t{1} << 22;
+constexpr int64_t kMostWeights = int64_t{1} << 24;
 
 // Zeros before and behind together.
 bool take_padding(const c10::IValue* value, Convolution& conv, Pair& zeros) {

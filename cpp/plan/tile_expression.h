@@ -64,7 +64,7 @@ class TileExpression {
 
   // All that an expression does, if that is to hand elements on from one load to one store, unchanged or within bounds.
   struct Transfer {
-    TensorView from, to;  // over the iteration space
+    TensorView from, to;                       // over the iteration space
     float least = -INFINITY, most = INFINITY;  // what is below or above is made these
 
     bool changes() const { return least != -INFINITY || most != INFINITY; }

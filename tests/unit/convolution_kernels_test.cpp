@@ -91,8 +91,8 @@ TEST_P(ConvolutionKernel, is_libtorchs_by_patches) {
     const at::Tensor input = at::randn({draw(1, 3), groups * weight.size(1), draw(3, 20), draw(3, 70)});
     const std::vector<int64_t> padding{draw(0, 3), draw(0, 3)};
     const c10::IValue bias = i % 3 ? c10::IValue(at::randn({weight.size(0)})) : c10::IValue();
-    expect_bound(*GetParam(), "aten::conv2d",
-                 {i % 2 ? input : amid(input), weight, bias, one, padding, one, groups}, true);
+    expect_bound(*GetParam(), "aten::conv2d", {i % 2 ? input : amid(input), weight, bias, one, padding, one, groups},
+                 true);
     if (HasFatalFailure()) return;
   }
 }
@@ -112,11 +112,26 @@ TEST_P(ConvolutionKernel, is_libtorchs_for_each_channel_alone) {
   }
 }
 
-// Differences of infinities, and of numbers that are almost too large, are no numbers where sums of products are.
+// Small results beside large ones are no rounding errors.
+TEST_P(ConvolutionKernel, is_exact_beside_large_numbers_in_patches) {
+  const std::vector<int64_t> one{1, 1};
+  for (float number : {1e5f, 1e10f, -1e30f, 3e38f}) {
+    at::Tensor input = at::randn({1, 64, 12, 40});
+    const at::Tensor weight = at::randn({33, 64, 3, 3}) / 20;
+    input[0][7][3][4] = number;
+    BoundOperator call("aten::conv2d", {input, weight, {}, one, one, one, int64_t{1}}, true);
+    ASSERT_TRUE(call.bound() && call.run_in(*GetParam()));
+    const at::Tensor exact = call.exact()[0], made = call.results()[0].to(at::kDouble);
+    const at::Tensor error = ((made - exact).abs() / exact.abs().clamp_min(0.1)).max();
+    EXPECT_LT(error.item<double>(), 2e-3) << number;
+  }
+}
+
+// Differences of infinities are no numbers where sums of products are.
 TEST_P(ConvolutionKernel, is_libtorchs_for_what_is_no_number_in_patches) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<int64_t> one{1, 1};
-  for (float number : {std::nanf(""), inf, -inf, 3e38f, -3e38f, 1e-40f}) {
+  for (float number : {std::nanf(""), inf, -inf, 1e-40f}) {
     at::Tensor input = at::randn({2, 64, 12, 40}), weight = at::randn({33, 64, 3, 3}) / 20;
     input[0][7][3][4] = number;
     input[1][0][0][0] = number;
@@ -153,7 +168,7 @@ TEST(ConvolutionBinder, leaves_the_rest_to_libtorch) {
   EXPECT_FALSE(binds(at::randn({1, 4, 1}), at::randn({3, 4, 2})));
   EXPECT_FALSE(binds(at::randn({1, 4, 9}, at::kDouble), at::randn({3, 4, 2}, at::kDouble)));
   EXPECT_FALSE(binds(at::randn({0, 4, 9}), at::randn({3, 4, 2})));
-  EXPECT_FALSE(binds(at::randn({1, 2048, 64}), at::randn({1024, 2048, 3})));
+  EXPECT_FALSE(binds(at::randn({1, 2048, 64}), at::empty({3072, 2048, 3})));
 }
 
 // Numbers whose sums are exact in any order.
@@ -226,7 +241,7 @@ TEST(ConvolutionBinder, patches_are_made_where_they_are_to_be) {
     %j : Tensor = aten::cat(%l, %one)
     return (%j))",
             {whole({64, 33, 3, 3}), whole({64, 64, 1, 1}), whole({64})});
-  for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 33, 7, width})}), 2);
+  for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 33, 7, width})}), 3);
 }
 
 struct Bounded {
@@ -260,8 +275,8 @@ class ConvolutionWays : public testing::TestWithParam<Bounded> {
 };
 
 TEST_P(ConvolutionWays, clamp_their_results) {
-  for (const char* clamp : {"aten::relu6(%c)", "aten::hardtanh(%c, %least, %most)", "aten::clamp(%c, %none, %most)",
-                            "aten::relu(%c)"}) {
+  for (const char* clamp :
+       {"aten::relu6(%c)", "aten::hardtanh(%c, %least, %most)", "aten::clamp(%c, %none, %most)", "aten::relu(%c)"}) {
     Both both(graph("    %p : Tensor = aten::view_as(%x, %x)\n",
                     std::string("    %r : Tensor = ") + clamp + "\n    return (%r)"),
               GetParam().weights);

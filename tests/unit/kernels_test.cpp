@@ -133,7 +133,8 @@ const Unary kUnary[] = {
     {TileOpcode::kErf, [](const at::Tensor& a) { return at::erf(a); }},
     {TileOpcode::kErfc, [](const at::Tensor& a) { return at::erfc(a); }},
     {TileOpcode::kSilu, [](const at::Tensor& a) { return at::silu(a); }},
-    {TileOpcode::kGelu, [](const at::Tensor& a) { return at::gelu(a); }},
+    // In double: with AVX-512, oneDNN's of float32 is NaN for infinities, where LibTorch's own for a single element is not.
+    {TileOpcode::kGelu, [](const at::Tensor& a) { return at::gelu(a.to(at::kDouble)).to(a.scalar_type()); }},
     {TileOpcode::kGeluTanh, [](const at::Tensor& a) { return at::gelu(a, "tanh"); }},
     {TileOpcode::kHardswish, [](const at::Tensor& a) { return at::hardswish(a); }},
     {TileOpcode::kHardsigmoid, [](const at::Tensor& a) { return at::hardsigmoid(a); }},

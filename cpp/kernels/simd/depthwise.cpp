@@ -131,9 +131,8 @@ bool convolve(const void* specification, void* const* addresses) {
   share(spec.parts, spec.images * spec.groups, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t image = i / spec.groups, c = i - image * spec.groups;
-      convolve_one(spec,
-                   {in + image * spec.in_image + c * spec.in_channel, weights + c * spec.size * spec.size,
-                    bias ? bias[c] : 0.0f, out + image * spec.out_image + c * spec.out_channel});
+      convolve_one(spec, {in + image * spec.in_image + c * spec.in_channel, weights + c * spec.size * spec.size,
+                          bias ? bias[c] : 0.0f, out + image * spec.out_image + c * spec.out_channel});
     }
   });
   return true;

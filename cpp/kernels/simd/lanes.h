@@ -100,17 +100,22 @@ STATOR_INLINE Lanes clamped(Lanes value, float least, float most) {
   return value > high ? high : value;
 }
 
-STATOR_INLINE bool has_nan(Lanes value) {
+// No NaN is.
+STATOR_INLINE bool all_at_least(Lanes value, Lanes least) {
 #if defined(CPU_CAPABILITY_AVX512)
-  return _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q) != 0;
+  return _mm512_cmp_ps_mask(value, least, _CMP_NGE_UQ) == 0;
 #elif defined(CPU_CAPABILITY_AVX2)
-  return _mm256_movemask_ps(_mm256_cmp_ps(value, value, _CMP_UNORD_Q)) != 0;
+  return _mm256_movemask_ps(_mm256_cmp_ps(value, least, _CMP_NGE_UQ)) == 0;
 #else
-  bool found = false;
-  for (int64_t i = 0; i < kWidth; ++i) found |= value[i] != value[i];
-  return found;
+  bool all = true;
+  for (int64_t i = 0; i < kWidth; ++i) all &= value[i] >= least[i];
+  return all;
 #endif
 }
+
+STATOR_INLINE Lanes lesser(Lanes a, Lanes b) { return a < b ? a : b; }
+STATOR_INLINE Lanes greater(Lanes a, Lanes b) { return a > b ? a : b; }
+STATOR_INLINE Lanes magnitude_of(Lanes value) { return greater(value, -value); }
 
 // The first `count` of a vector's elements, 1 at least. The others are not touched in memory, and 0 in a vector.
 class Part {

@@ -220,6 +220,9 @@ inline void lay_out(const WindowSpec& spec, const float* in, float* out, Range c
   const int64_t floats = spec.row_planes * spec.column_planes * spec.plane_rows * spec.plane_columns;
   for (int64_t channel = channels.first; channel < channels.last; ++channel)
     lay_out_channel(spec, in + channel * spec.in_channel, out + channel * floats);
+  // What is read beyond the last position that counts is no reason to take it for more than a number.
+  if (channels.last == spec.in_channels)
+    for (int64_t i = channels.last * floats; i < spec.group_floats; ++i) out[i] = 0;
 }
 
 }  // namespace

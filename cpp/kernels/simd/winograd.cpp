@@ -1,7 +1,7 @@
 // Convolution by Winograd's way: winograd.h says what it computes. Compiled once per CPU capability.
 //
-// Differences of an infinity are NaN, and large numbers may overflow, where the sum of products is something else: results that are not finite
-// are computed anew, as sums of products.
+// A result is the difference of numbers that its own window's elements need not be in: where these are much larger than it, it is all rounding
+// errors, and where they are infinite, NaN. Such results are computed anew, as sums of products.
 #include "kernels/winograd.h"
 
 #include "kernels/simd/convolution_tiles.h"
@@ -133,23 +133,24 @@ void multiply(const WinogradSpec& spec, const Group& group, const Matrices& matr
   }
 }
 
-// The 2x2 results of each patch.
+// The 2x2 results of each patch, and the largest magnitude of what they are made of.
 struct Results {
-  Lanes at[4];
+  Lanes at[4], largest;
 };
 
 // A^T of the sums, by columns and by rows.
 STATOR_INLINE Results results_of(const float* sums, int64_t from_sums) {
+  Results out{};
   Lanes rows[2][4];
   each<4>([&](auto i) __attribute__((always_inline)) {
     Lanes column[4];
     each<4>([&](auto j) __attribute__((always_inline)) {
       column[j.value] = load(sums + (j.value * 4 + i.value) * from_sums);
+      out.largest = greater(magnitude_of(column[j.value]), out.largest);
     });
     rows[0][i.value] = column[0] + column[1] + column[2];
     rows[1][i.value] = column[1] - column[2] - column[3];
   });
-  Results out;
   each<2>([&](auto i) __attribute__((always_inline)) {
     const Lanes(&row)[4] = rows[i.value];
     out.at[i.value * 2] = row[0] + row[1] + row[2];
@@ -158,10 +159,16 @@ STATOR_INLINE Results results_of(const float* sums, int64_t from_sums) {
   return out;
 }
 
-STATOR_INLINE bool are_finite(const Results& results) {
-  Lanes zero{};
-  each<4>([&](auto i) __attribute__((always_inline)) { zero += results.at[i.value] * Lanes{}; });
-  return !has_nan(zero);
+// Results of random numbers are smaller than this, beside what they are made of, once in some ten thousand times.
+constexpr float kLeastPart = 0x1p-12f;
+
+STATOR_INLINE bool are_certain(const Results& results) {
+  Lanes least = magnitude_of(results.at[0]), zero{};
+  each<4>([&](auto i) __attribute__((always_inline)) {
+    least = lesser(magnitude_of(results.at[i.value]), least);
+    zero += results.at[i.value] * Lanes{};  // or NaN
+  });
+  return all_at_least(least + zero, results.largest * all_lanes(kLeastPart));
 }
 
 // As sums of products.
@@ -201,7 +208,7 @@ void finish(const WinogradSpec& spec, const Group& group, const Patches& patches
   for (int64_t channel = 0; channel < spec.out_channels; ++channel) {
     for (int v = 0; v < kVectors; ++v) {
       Results results = results_of(matrices.sums + (channel * kVectors + v) * kWidth, matrices.from_sums);
-      if (!are_finite(results)) results = results_directly(spec, group, channel, patches.vectors[v]);
+      if (!are_certain(results)) results = results_directly(spec, group, channel, patches.vectors[v]);
       each<4>([&](auto i) __attribute__((always_inline)) {
         if (group.bias) results.at[i.value] += all_lanes(group.bias[channel]);
         if (spec.clamps) results.at[i.value] = clamped(results.at[i.value], spec.least, spec.most);
@@ -270,17 +277,16 @@ bool convolve(const void* specification, void* const* addresses) {
   const Operands operands = operands_of(spec, addresses);
   const Numbering numbering(spec);
   const Tiling tiling(1, numbering.count, 0, 0, true);
-  for_each_group(spec, operands.in, operands.layout, tiling.count(),
-                 [&](int64_t i, const float* in, Range tiles, int64_t part) {
-                   const Group group = group_of(spec, operands, i, in);
-                   float* scratch = operands.matrices + part * spec.matrices_floats;
-                   for (int64_t t = tiles.first; t < tiles.last; ++t) {
-                     const Tile tile = tiling.tile(t);
-                     with_vectors(tile, [&](auto vectors) {
-                       convolve_patches<vectors.value>(spec, group, numbering, tile, scratch);
-                     });
-                   }
-                 });
+  for_each_group(
+      spec, operands.in, operands.layout, tiling.count(), [&](int64_t i, const float* in, Range tiles, int64_t part) {
+        const Group group = group_of(spec, operands, i, in);
+        float* scratch = operands.matrices + part * spec.matrices_floats;
+        for (int64_t t = tiles.first; t < tiles.last; ++t) {
+          const Tile tile = tiling.tile(t);
+          with_vectors(tile,
+                       [&](auto vectors) { convolve_patches<vectors.value>(spec, group, numbering, tile, scratch); });
+        }
+      });
   return true;
 }
 

@@ -244,7 +244,7 @@ STATOR_INLINE void each(const F& f) {
   }
 }
 
-STATOR_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+STATOR_INLINE constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 STATOR_INLINE int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace

@@ -100,20 +100,19 @@ STATOR_INLINE Lanes clamped(Lanes value, float least, float most) {
   return value > high ? high : value;
 }
 
-// No NaN is.
-STATOR_INLINE bool all_at_least(Lanes value, Lanes least) {
+// By lanes, the first in the lowest bit. A NaN is not.
+STATOR_INLINE uint32_t not_at_least(Lanes value, Lanes least) {
 #if defined(CPU_CAPABILITY_AVX512)
-  return _mm512_cmp_ps_mask(value, least, _CMP_NGE_UQ) == 0;
+  return _mm512_cmp_ps_mask(value, least, _CMP_NGE_UQ);
 #elif defined(CPU_CAPABILITY_AVX2)
-  return _mm256_movemask_ps(_mm256_cmp_ps(value, least, _CMP_NGE_UQ)) == 0;
+  return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(value, least, _CMP_NGE_UQ)));
 #else
-  bool all = true;
-  for (int64_t i = 0; i < kWidth; ++i) all &= value[i] >= least[i];
-  return all;
+  uint32_t lanes = 0;
+  for (int64_t i = 0; i < kWidth; ++i) lanes |= value[i] >= least[i] ? 0 : 1u << i;
+  return lanes;
 #endif
 }
 
-STATOR_INLINE Lanes lesser(Lanes a, Lanes b) { return a < b ? a : b; }
 STATOR_INLINE Lanes greater(Lanes a, Lanes b) { return a > b ? a : b; }
 STATOR_INLINE Lanes magnitude_of(Lanes value) { return greater(value, -value); }
 

@@ -24,6 +24,13 @@ struct Group {
 struct Vector {
   int64_t position;
   Segments by_rows;
+
+  int64_t position_of(int64_t lane, int64_t row) const {
+    if (position >= 0) return position + lane;
+    int64_t s = 0;
+    while (s + 1 < by_rows.count && by_rows.all[s + 1].at <= lane) ++s;
+    return by_rows.all[s].row * row + by_rows.all[s].column + lane - by_rows.all[s].at;
+  }
 };
 
 // How patches are numbered: with what lies between rows as if there were some, if that takes no more vectors, so that more of them lie in one
@@ -114,20 +121,28 @@ void transform_patches(const WinogradSpec& spec, const Group& group, const Patch
   }
 }
 
+// Longer sums are made of sums of about as many terms. Results are differences of sums, which magnifies their rounding errors.
+constexpr int64_t kMostTerms = 64;
+
 template <int kVectors>
 void multiply(const WinogradSpec& spec, const Group& group, const Matrices& matrices) {
   constexpr int kRows = rows_at_once(kVectors);
-  const int64_t blocks = quotient_up(spec.out_channels, kBlock);
-  const float* weights = group.weights;
+  const int64_t depth = spec.in_channels, parts = quotient_up(depth, kMostTerms);
+  const int64_t made = quotient_up(spec.out_channels, kBlock) * kBlock;
   for (int64_t element = 0; element < kPatch; ++element) {
     const float* patches = matrices.patches + element * matrices.from_patches;
     float* to = matrices.sums + element * matrices.from_sums;
-    for (int64_t block = 0; block < blocks; ++block, weights += spec.in_channels * kBlock) {
-      for (int64_t row = 0; row < kBlock; row += kRows, to += kRows * kVectors * kWidth) {
+    for (int64_t row = 0; row < made; row += kRows, to += kRows * kVectors * kWidth) {
+      const float* weights = group.weights + (element * made + row / kBlock * kBlock) * depth + row % kBlock;
+      for (int64_t p = 0; p < parts; ++p) {
+        const Range channels{p * depth / parts, (p + 1) * depth / parts};
+        const SideBySide<kVectors> right{patches + channels.first * kVectors * kWidth};
         Lanes sums[kRows * kVectors];
-        sum_up<kRows, kVectors>(weights + row, spec.in_channels, SideBySide<kVectors>{patches}, sums);
-        each<kRows * kVectors>([&](auto i)
-                                   __attribute__((always_inline)) { store(sums[i.value], to + i.value * kWidth); });
+        sum_up<kRows, kVectors>(weights + channels.first * kBlock, channels.last - channels.first, right, sums);
+        each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+          float* sum = to + i.value * kWidth;
+          store(p > 0 ? sums[i.value] + load(sum) : sums[i.value], sum);
+        });
       }
     }
   }
@@ -159,32 +174,89 @@ STATOR_INLINE Results results_of(const float* sums, int64_t from_sums) {
   return out;
 }
 
-// Results of random numbers are smaller than this, beside what they are made of, once in some ten thousand times.
+// Results of random numbers are smaller than this, beside what they are made of, some once in a few thousand times.
 constexpr float kLeastPart = 0x1p-12f;
 
-STATOR_INLINE bool are_certain(const Results& results) {
-  Lanes least = magnitude_of(results.at[0]), zero{};
-  each<4>([&](auto i) __attribute__((always_inline)) {
-    least = lesser(magnitude_of(results.at[i.value]), least);
-    zero += results.at[i.value] * Lanes{};  // or NaN
-  });
-  return all_at_least(least + zero, results.largest * all_lanes(kLeastPart));
+// By kind of result, the lanes of those that may be little but rounding errors, or are not finite.
+struct Doubts {
+  uint32_t lanes[4];
+
+  STATOR_INLINE explicit Doubts(const Results& results) {
+    const Lanes least = results.largest * all_lanes(kLeastPart);
+    each<4>([&](auto i) __attribute__((always_inline)) {
+      const Lanes result = results.at[i.value];
+      lanes[i.value] = not_at_least(magnitude_of(result) + result * Lanes{}, least);  // or NaN
+    });
+  }
+  STATOR_INLINE bool any() const { return (lanes[0] | lanes[1] | lanes[2] | lanes[3]) != 0; }
+  int count() const {
+    int count = 0;
+    for (uint32_t some : lanes) count += __builtin_popcount(some);
+    return count;
+  }
+};
+
+// One result as a sum of products.
+float result_directly(const WinogradSpec& spec, const Group& group, int64_t channel, int64_t position, int kind) {
+  const int64_t channel_floats = spec.row_planes * spec.column_planes * spec.plane_rows * spec.plane_columns;
+  const float *weights = group.given + channel * spec.in_channels * 9, *in = group.in + position;
+  float sums[9] = {};
+  for (int64_t c = 0; c < spec.in_channels; ++c, in += channel_floats, weights += 9) {
+    each<9>([&](auto i) __attribute__((always_inline)) {
+      sums[i.value] += weights[i.value] * in[group.offsets[(kind / 2 + i.value / 3) * 4 + kind % 2 + i.value % 3]];
+    });
+  }
+  float sum = 0;
+  for (float some : sums) sum += some;
+  return sum;
 }
 
-// As sums of products.
-Results results_directly(const WinogradSpec& spec, const Group& group, int64_t channel, const Vector& vector) {
-  const float* weights = group.given + channel * spec.in_channels * 9;
+// Sums of products over some of the input channels.
+Results sums_directly(const WinogradSpec& spec, const Group& group, const float* weights, const Vector& vector,
+                      Range channels) {
   Results out{};
-  for (int64_t c = 0; c < spec.in_channels; ++c, weights += 9) {
+  for (int64_t channel = channels.first; channel < channels.last; ++channel) {
     Lanes patch[kPatch];
-    load_patches(spec, group, vector, c, patch);
+    load_patches(spec, group, vector, channel, patch);
     each<36>([&](auto i) __attribute__((always_inline)) {
       constexpr int kResult = i.value % 4, kRow = i.value / 12, kColumn = i.value / 4 % 3;
       constexpr int kElement = (kResult / 2 + kRow) * 4 + kResult % 2 + kColumn;
-      out.at[kResult] = fused(all_lanes(weights[kRow * 3 + kColumn]), patch[kElement], out.at[kResult]);
+      const Lanes weight = all_lanes(weights[channel * 9 + kRow * 3 + kColumn]);
+      out.at[kResult] = fused(weight, patch[kElement], out.at[kResult]);
     });
   }
   return out;
+}
+
+// All results of a vector.
+Results results_directly(const WinogradSpec& spec, const Group& group, int64_t channel, const Vector& vector) {
+  constexpr int64_t kStep = kMostTerms / 8;  // input channels, of which each brings nine terms
+  const float* weights = group.given + channel * spec.in_channels * 9;
+  Results out{};
+  for (int64_t first = 0; first < spec.in_channels; first += kStep) {
+    const Range channels{first, least(first + kStep, spec.in_channels)};
+    const Results some = sums_directly(spec, group, weights, vector, channels);
+    each<4>([&](auto i) __attribute__((always_inline)) { out.at[i.value] += some.at[i.value]; });
+  }
+  return out;
+}
+
+// More doubts in a vector than these are settled for all of it at once.
+constexpr int kMostOneByOne = 8;
+
+[[gnu::noinline]] void settle(const WinogradSpec& spec, const Group& group, int64_t channel, const Vector& vector,
+                              const Doubts& doubts, Results& results) {
+  if (doubts.count() > kMostOneByOne) {
+    results = results_directly(spec, group, channel, vector);
+    return;
+  }
+  for (int kind = 0; kind < 4; ++kind) {
+    for (uint32_t lanes = doubts.lanes[kind]; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      const int64_t position = vector.position_of(lane, spec.row);
+      results.at[kind][lane] = result_directly(spec, group, channel, position, kind);
+    }
+  }
 }
 
 // Both rows of results of a channel, side by side.
@@ -208,7 +280,8 @@ void finish(const WinogradSpec& spec, const Group& group, const Patches& patches
   for (int64_t channel = 0; channel < spec.out_channels; ++channel) {
     for (int v = 0; v < kVectors; ++v) {
       Results results = results_of(matrices.sums + (channel * kVectors + v) * kWidth, matrices.from_sums);
-      if (!are_certain(results)) results = results_directly(spec, group, channel, patches.vectors[v]);
+      const Doubts doubts(results);
+      if (doubts.any()) settle(spec, group, channel, patches.vectors[v], doubts, results);
       each<4>([&](auto i) __attribute__((always_inline)) {
         if (group.bias) results.at[i.value] += all_lanes(group.bias[channel]);
         if (spec.clamps) results.at[i.value] = clamped(results.at[i.value], spec.least, spec.most);

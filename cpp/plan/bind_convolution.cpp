@@ -14,7 +14,8 @@
 namespace stator {
 namespace {
 
-int64_t blocks_for(int64_t channels) { return (channels + kConvolutionBlock - 1) / kConvolutionBlock; }
+int64_t quotient_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
+int64_t blocks_for(int64_t channels) { return quotient_up(channels, kConvolutionBlock); }
 
 void describe_groups(const Convolution& conv, ConvolutionSpec& spec) {
   spec.images = conv.images;
@@ -161,11 +162,18 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
   });
 }
 
+// 16 products of vectors of patches instead of 9 of vectors of results: of small images there is too little to fill the vectors.
+bool takes_fewer_products(const Convolution& conv) {
+  const int64_t width = kernels().winograd->patches / 3;
+  const int64_t patches = ((conv.out[0] + 1) / 2) * ((conv.out[1] + 1) / 2);
+  return 4 * 16 * quotient_up(patches, width) <= 3 * 9 * quotient_up(conv.positions(), width);
+}
+
 bool suits_winograd(const Convolution& conv) {
   const Pair three{3, 3}, one{1, 1};
   return conv.dims == 2 && conv.size == three && conv.stride == one && conv.dilation == one &&
          conv.weights->scalar_type() == at::kFloat &&
-         conv.channels() * (conv.out_channels / conv.groups) >= kFewestPairsOfChannels;
+         conv.channels() * (conv.out_channels / conv.groups) >= kFewestPairsOfChannels && takes_fewer_products(conv);
 }
 
 bool bind_winograd(Binding& binding, const Convolution& conv) {

@@ -9,8 +9,9 @@ static const int kRuns = UNDER_SANITIZER ? 2000 : 100000;
 static session s;
 static float x[kCount], y[kCount];
 
-/* A leak of 8 bytes in each of the counted runs is 400,000; what LibTorch keeps in caches of its own is far less. */
-static const int64_t kSlack = 16 * 1024;
+/* A leak of 8 bytes in each of the counted runs is 400,000; what LibTorch keeps in caches of its own is far less, and so are the few plans that
+ * are made late among a thousand shapes, of 17 KB each. */
+static const int64_t kSlack = 64 * 1024;
 
 static int64_t bytes_in_use(void) {
   const struct mallinfo2 info = mallinfo2();

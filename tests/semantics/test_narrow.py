@@ -1,6 +1,7 @@
 """bfloat16 and half run in kernels that compute in float32 and round once: as exact as LibTorch's own, and with its dtypes and strides."""
 
 import io
+from pathlib import Path
 from collections.abc import Callable
 
 import pytest
@@ -60,6 +61,12 @@ def archive(model: torch.jit.ScriptModule) -> bytes:
     return buffer.getvalue()
 
 
+def has_instructions(dtype: torch.dtype) -> bool:
+    """With these LibTorch is as fast at what takes longer than a call costs, and is left to it."""
+    flag = {torch.bfloat16: "avx512_bf16", torch.float16: "avx512_fp16"}[dtype]
+    return flag in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").split()
+
+
 def run(loaded: stator.Module, args: list[Tensor]) -> Tensor:
     return torch.from_dlpack(loaded(*args))
 
@@ -81,7 +88,8 @@ def test_as_exact_as_libtorch(name, dtype):
         off = (theirs.double() - exact).abs().max() + torch.finfo(dtype).eps * exact.abs().max()
         assert (ours.double() - exact).abs().max() <= off
     (plan,) = loaded.plan()["signatures"]
-    assert not [step for step in plan["steps"] if step["kind"] == "call"], plan["steps"]
+    calls = [step for step in plan["steps"] if step["kind"] == "call"]
+    assert not calls or has_instructions(dtype), plan["steps"]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -97,6 +105,7 @@ def test_what_is_no_number_stays_that(dtype):
     assert torch.equal(ours.isposinf(), theirs.isposinf())
 
 
+@pytest.mark.skipif(has_instructions(torch.bfloat16), reason="large products of this dtype are LibTorch's on this CPU")
 def test_packed_weights_take_no_more_room_than_stored_ones():
     model = nn.Linear(512, 512, bias=False).bfloat16()
     loaded = stator.load(archive(torch.jit.trace(model, normal(3, 512).bfloat16())), plans="eager")

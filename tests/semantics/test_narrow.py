@@ -1,8 +1,8 @@
 """bfloat16 and half run in kernels that compute in float32 and round once: as exact as LibTorch's own, and with its dtypes and strides."""
 
 import io
-from pathlib import Path
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch

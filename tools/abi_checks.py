@@ -165,6 +165,11 @@ def abidiff(root: Path, library: Path, write: bool) -> list[str]:
         return [
             f"{command[0]} is missing: it comes with the Debian package abigail-tools"
         ]
+    if write and result.returncode == 0:  # no machine's paths
+        record.write_text(
+            record.read_text(encoding="utf-8").replace(f"path='{root}/", "path='"),
+            encoding="utf-8",
+        )
     print(result.stdout, end="")
     return (
         [

@@ -42,7 +42,7 @@ class ZeroAbsorber {
     step.reads[0] = padded->inside;
   }
 
-  // If that is what the steps that write the buffer make of it.
+  // If that is what the steps that write the buffer make of it: zeros, then the other tensor's elements beside them.
   std::optional<Padded> padded_of(const TensorView& view) const {
     if (view.offset != 0 || !view.meta.is_contiguous() || view.meta.dtype != at::kFloat) return std::nullopt;
     std::optional<Padded> found;
@@ -53,7 +53,7 @@ class ZeroAbsorber {
       written += step.tile->numel();
       if (step.tile->stores_zeros()) continue;
       const auto transfer = step.tile->as_transfer();
-      if (found || !transfer || transfer->changes()) return std::nullopt;
+      if (found || writer != writers_[view.buffer].back() || !transfer || transfer->changes()) return std::nullopt;
       if (transfer->to.meta.strides != view.meta.strides) return std::nullopt;
       found = Padded{transfer->from, before(transfer->to, view.meta), writer};
     }

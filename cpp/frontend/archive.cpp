@@ -3,6 +3,7 @@
 #include <caffe2/serialize/versions.h>
 #include <zlib.h>
 
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -171,6 +172,11 @@ void check_version(std::span<const char> bytes, const ArchiveMember& member) {
 }
 
 }  // namespace
+
+std::string folded(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
 
 std::vector<ArchiveMember> archive_members(std::span<const char> bytes) { return Directory(bytes).members(); }
 

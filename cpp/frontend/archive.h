@@ -27,6 +27,9 @@ struct ArchiveMember {
   bool deflated = false;  // compressed in the one way that can be read
 };
 
+// The name by which LibTorch finds a member: without regard to case.
+std::string folded(std::string name);
+
 // What a zip archive holds, in its directory's order. Nothing outside `bytes` is read.
 // Throws Error(kBadModel) if the archive is damaged, truncated, or no zip.
 std::vector<ArchiveMember> archive_members(std::span<const char> bytes);

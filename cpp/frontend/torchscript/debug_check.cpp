@@ -3,7 +3,6 @@
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
-#include <algorithm>
 #include <string>
 
 #include "frontend/archive.h"
@@ -68,9 +67,7 @@ c10::IValue unpickled(const std::string& pickle, const std::string& name) {
 
 void check_debug_records(std::span<const char> archive) {
   for (const ArchiveMember& member : archive_members(archive)) {
-    std::string name = member.name;
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (!name.ends_with(".debug_pkl") || member.size == 0) continue;
+    if (!folded(member.name).ends_with(".debug_pkl") || member.size == 0) continue;
     DebugRecord(member.name).check(unpickled(member_content(archive, member), member.name));
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -18,12 +17,6 @@ namespace stator {
 namespace {
 
 constexpr int kDeepest = 10'000;  // values in values; they are destroyed by recursion
-
-// LibTorch finds members by names without regard to case.
-std::string folded(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
-}
 
 // Bytes by name; of several of one name the fewest.
 using RecordSizes = std::map<std::string, uint64_t>;

@@ -61,6 +61,9 @@ def archive(model: torch.jit.ScriptModule) -> bytes:
     return buffer.getvalue()
 
 
+LARGE = ("linear_blocks",)
+
+
 def has_instructions(dtype: torch.dtype) -> bool:
     """With these LibTorch is as fast at what takes longer than a call costs, and is left to it."""
     flag = {torch.bfloat16: "avx512_bf16", torch.float16: "avx512_fp16"}[dtype]
@@ -89,7 +92,7 @@ def test_as_exact_as_libtorch(name, dtype):
         assert (ours.double() - exact).abs().max() <= off
     (plan,) = loaded.plan()["signatures"]
     calls = [step for step in plan["steps"] if step["kind"] == "call"]
-    assert not calls or has_instructions(dtype), plan["steps"]
+    assert not calls or (name in LARGE and has_instructions(dtype)), plan["steps"]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -105,10 +108,9 @@ def test_what_is_no_number_stays_that(dtype):
     assert torch.equal(ours.isposinf(), theirs.isposinf())
 
 
-@pytest.mark.skipif(has_instructions(torch.bfloat16), reason="large products of this dtype are LibTorch's on this CPU")
 def test_packed_weights_take_no_more_room_than_stored_ones():
-    model = nn.Linear(512, 512, bias=False).bfloat16()
-    loaded = stator.load(archive(torch.jit.trace(model, normal(3, 512).bfloat16())), plans="eager")
+    model = nn.Linear(128, 128, bias=False).bfloat16()
+    loaded = stator.load(archive(torch.jit.trace(model, normal(3, 128).bfloat16())), plans="eager")
     before = loaded.metrics()["weight_bytes"]
-    run(loaded, [normal(3, 512).bfloat16()])
+    run(loaded, [normal(3, 128).bfloat16()])
     assert before < loaded.metrics()["weight_bytes"] <= 2 * before

@@ -12,8 +12,8 @@ struct ConvolutionSpec : WindowSpec {
   bool has_bias = false;
   bool clamps = false;
   float least = 0, most = 0;  // where it clamps: what is below is made the first, then what is above the second
-  bool packs =
-      false;  // elements of windows side by side before they are summed up; rows of the result are neighbours then
+  // Whether elements of windows are put side by side before they are summed up; rows of the result are neighbours then.
+  bool packs = false;
 };
 
 // Rows of a block of packed weights.

@@ -174,7 +174,7 @@ STATOR_INLINE Results results_of(const float* sums, int64_t from_sums) {
   return out;
 }
 
-// Results of random numbers are smaller than this, beside what they are made of, some once in a few thousand times.
+// Of results of random numbers one in some four thousand is smaller than this, beside what it is made of.
 constexpr float kLeastPart = 0x1p-12f;
 
 // By kind of result, the lanes of those that may be little but rounding errors, or are not finite.

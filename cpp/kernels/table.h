@@ -11,6 +11,7 @@
 #include "kernels/gather.h"
 #include "kernels/matmul.h"
 #include "kernels/pooling.h"
+#include "kernels/positions.h"
 #include "kernels/recurrent.h"
 #include "kernels/reductions.h"
 #include "kernels/rows.h"
@@ -33,6 +34,7 @@ struct KernelTable {
   const PoolingKernels* pooling;
   const WinogradKernels* winograd;
   const DepthwiseKernels* depthwise;
+  const PositionsKernels* positions;
 };
 
 }  // namespace stator

@@ -1,13 +1,12 @@
 // Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: by Winograd's way, channel by channel, or as a
 // product of matrices for a single position.
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 #include <string>
 
 #include "kernels/dispatch.h"
 #include "plan/collapse.h"
 #include "plan/convolution_call.h"
+#include "plan/packed_weights.h"
 #include "plan/panels.h"
 #include "plan/parts.h"
 
@@ -118,6 +117,32 @@ bool bind_depthwise(Binding& binding, const Convolution& conv) {
   return true;
 }
 
+// Which way is best ------------------------------------------------------------------------------------------------------
+
+int64_t in_vectors(int64_t count) {
+  const int64_t width = kernels().winograd->patches / 3;
+  return quotient_up(count, width) * width;
+}
+
+// About what one thread takes to multiply each of so many weights by so many elements. Weights that do not stay in the second level cache come
+// at 2.5 a nanosecond.
+double nanoseconds(int64_t weights, int64_t elements) {
+  constexpr int64_t kStay = 256 * 1024;
+  const double each = static_cast<double>(elements) / (5.0 * in_vectors(1));
+  return static_cast<double>(weights) * (weights > kStay ? std::max(each, 0.4) : each);
+}
+
+// Results must be worth turning, and positions enough of a row to keep the processor busy. Then that is best where vectors of positions would
+// be filled badly, or elements are no neighbours.
+bool suits_positions(const Convolution& conv) {
+  constexpr int64_t kLeastDepth = 128, kFewestNeighbours = 4;
+  if (conv.depth() < kLeastDepth || conv.out_channels / conv.groups < kPanelChannels) return false;
+  const bool points = conv.size == Pair{1, 1}, strided = conv.stride != Pair{1, 1};
+  const bool one_row = conv.out[0] == 1 || conv.out[1] == 1 || (points && !strided && !conv.has_something_before());
+  if ((one_row ? conv.positions() : conv.out[1]) < kFewestNeighbours) return false;
+  return 5 * in_vectors(conv.positions()) >= 6 * conv.positions() || (strided && !points);
+}
+
 // By Winograd's way -------------------------------------------------------------------------------------------------------
 
 // Of input times output channels. What patches and results take to be transformed is little beside so many products.
@@ -148,7 +173,7 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
   const std::string form = "patches of 2 by 2 results, blocks of " + std::to_string(kConvolutionBlock) +
                            " channels in " + std::to_string(spec.groups) + " groups";
   return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&] {
-    at::Tensor out = at::zeros(sizes, at::kFloat);
+    at::Tensor out = empty_weights(sizes).zero_();
     auto* to = out.mutable_data_ptr<float>();
     const auto* from = weights.const_data_ptr<float>();
     for (int64_t i = 0; i < spec.groups * spec.out_channels; ++i) {
@@ -162,18 +187,16 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
   });
 }
 
-// 16 products of vectors of patches instead of 9 of vectors of results: of small images there is too little to fill the vectors.
-bool takes_fewer_products(const Convolution& conv) {
-  const int64_t width = kernels().winograd->patches / 3;
-  const int64_t patches = ((conv.out[0] + 1) / 2) * ((conv.out[1] + 1) / 2);
-  return 4 * 16 * quotient_up(patches, width) <= 3 * 9 * quotient_up(conv.positions(), width);
-}
-
 bool suits_winograd(const Convolution& conv) {
   const Pair three{3, 3}, one{1, 1};
-  return conv.dims == 2 && conv.size == three && conv.stride == one && conv.dilation == one &&
-         conv.weights->scalar_type() == at::kFloat &&
-         conv.channels() * (conv.out_channels / conv.groups) >= kFewestPairsOfChannels && takes_fewer_products(conv);
+  if (conv.dims != 2 || conv.size != three || conv.stride != one || conv.dilation != one ||
+      conv.weights->scalar_type() != at::kFloat)
+    return false;
+  const int64_t pairs = conv.channels() * (conv.out_channels / conv.groups);
+  const int64_t patches = quotient_up(conv.out[0], 2) * quotient_up(conv.out[1], 2);
+  const double directly =
+      nanoseconds(9 * pairs, suits_positions(conv) ? conv.positions() : in_vectors(conv.positions()));
+  return pairs >= kFewestPairsOfChannels && 4 * nanoseconds(16 * pairs, in_vectors(patches)) <= 3 * directly;
 }
 
 bool bind_winograd(Binding& binding, const Convolution& conv) {
@@ -203,20 +226,21 @@ bool bind_winograd(Binding& binding, const Convolution& conv) {
 
 // Channel by channel ------------------------------------------------------------------------------------------------------
 
-TensorView blocks_of(Binding& binding, const at::Tensor& weights, int64_t groups, int64_t depth) {
-  const int64_t channels = weights.size(0) / groups, blocks = blocks_for(channels);
-  const int64_t sizes[] = {groups, blocks, depth, kConvolutionBlock};
-  const std::string form =
-      "blocks of " + std::to_string(kConvolutionBlock) + " channels in " + std::to_string(groups) + " groups";
+// So many channels of a group side by side.
+TensorView blocks_of(Binding& binding, const at::Tensor& weights, const ConvolutionSpec& spec, int64_t side_by_side) {
+  const int64_t channels = spec.out_channels, blocks = quotient_up(channels, side_by_side), depth = spec.depth;
+  const int64_t sizes[] = {spec.groups, blocks, depth, side_by_side};
+  std::string form = "blocks of ";
+  form += std::to_string(side_by_side) + " channels in " + std::to_string(spec.groups) + " groups";
   return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&] {
     const at::Tensor wide = weights.to(at::kFloat);
-    at::Tensor out = at::zeros(sizes, at::kFloat);
+    at::Tensor out = empty_weights(sizes).zero_();
     auto* to = out.mutable_data_ptr<float>();
     const auto* from = wide.const_data_ptr<float>();
-    for (int64_t i = 0; i < groups * channels; ++i) {
+    for (int64_t i = 0; i < spec.groups * channels; ++i) {
       const int64_t group = i / channels, channel = i % channels;
-      float* block = to + (group * blocks + channel / kConvolutionBlock) * depth * kConvolutionBlock;
-      for (int64_t k = 0; k < depth; ++k) block[k * kConvolutionBlock + channel % kConvolutionBlock] = *from++;
+      float* block = to + (group * blocks + channel / side_by_side) * depth * side_by_side;
+      for (int64_t k = 0; k < depth; ++k) block[k * side_by_side + channel % side_by_side] = *from++;
     }
     return out;
   });
@@ -234,7 +258,7 @@ bool bind_channels(Binding& binding, const Convolution& conv) {
   spec.packs = spec.out_channels >= kFewestToPackFor && conv.positions() >= kFewestPositions;
   place(spec, conv.dims, conv.result);
 
-  std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec.groups, spec.depth),
+  std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec, kConvolutionBlock),
                                 binding.keep(offsets_of(conv, spec))};
   if (conv.bias) reads.push_back(*conv.bias);
   std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
@@ -242,6 +266,35 @@ bool bind_channels(Binding& binding, const Convolution& conv) {
   if (spec.packs) writes.push_back(binding.scratch(at::kFloat, {spec.parts * kPanelFloats}));
   binding.run_with(kernels().convolution->convolve, spec, std::move(reads), std::move(writes));
   binding.can_also(std::make_shared<const ConvolutionVariants<ConvolutionSpec>>(conv.dims));
+  return true;
+}
+
+// Position by position ----------------------------------------------------------------------------------------------------
+
+bool bind_positions(Binding& binding, const Convolution& conv) {
+  if (!suits_positions(conv)) return false;
+  Windows by_one = conv;
+  by_one.stride = {1, 1};
+  for (int d : {0, 1}) by_one.out[d] = (conv.out[d] - 1) * conv.stride[d] + 1;
+  PositionsSpec spec;
+  describe_groups(conv, spec);
+  describe(by_one, spec);
+  spec.out_rows = conv.out[0];
+  spec.out_columns = conv.out[1];
+  spec.row_leap = conv.stride[0] * spec.row;
+  spec.column_leap = conv.stride[1];
+  spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
+  set_blocks(spec);
+  place(spec, conv.dims, conv.result);
+
+  std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec, kPanelChannels),
+                                binding.keep(offsets_of(by_one, spec))};
+  if (conv.bias) reads.push_back(*conv.bias);
+  std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
+  if (spec.lays_out) writes.push_back(layout_for(binding, spec));
+  writes.push_back(binding.scratch(at::kFloat, {positions_floats(spec)}));
+  binding.run_with(kernels().positions->convolve, spec, std::move(reads), std::move(writes));
+  binding.can_also(std::make_shared<const ConvolutionVariants<PositionsSpec>>(conv.dims));
   return true;
 }
 
@@ -276,7 +329,7 @@ bool bind_convolution(Binding& binding) {
   const auto conv = convolution_of(binding, kGroups);
   if (!conv) return false;
   return bind_position(binding, *conv) || bind_depthwise(binding, *conv) || bind_winograd(binding, *conv) ||
-         bind_channels(binding, *conv);
+         bind_positions(binding, *conv) || bind_channels(binding, *conv);
 }
 
 // (..., transposed, output_padding, groups)

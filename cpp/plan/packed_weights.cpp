@@ -1,6 +1,12 @@
 #include "plan/packed_weights.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
 #include <algorithm>
+
+#include "graph/error.h"
+#include "memory/huge_pages.h"
 
 namespace stator {
 
@@ -45,6 +51,15 @@ void PackedWeights::trim() {
   const auto made_here = entries_.begin() + static_cast<ptrdiff_t>(from_file_);
   entries_.erase(std::remove_if(made_here, entries_.end(), unused), entries_.end());
   charge_.set(bytes, "repacked weights");
+}
+
+at::Tensor empty_weights(at::IntArrayRef sizes) {
+  const int64_t bytes = c10::multiply_integers(sizes) * static_cast<int64_t>(sizeof(float));
+  if (bytes < kHugePage) return at::empty(sizes, at::kFloat);
+  void* pages = map_huge_pages(bytes);
+  if (!pages)
+    throw Error(ErrorCode::kOutOfMemory, "no memory for " + std::to_string(bytes) + " bytes of repacked weights");
+  return at::from_blob(pages, sizes, [bytes](void* mapped) { unmap_huge_pages(mapped, bytes); }, at::kFloat);
 }
 
 }  // namespace stator

@@ -36,4 +36,7 @@ class PackedWeights {
   size_t from_file_ = 0;              // so many of them, the first: a mapped file's, not counted
 };
 
+// Room for such a form, of float32.
+at::Tensor empty_weights(at::IntArrayRef sizes);
+
 }  // namespace stator

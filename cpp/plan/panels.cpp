@@ -1,11 +1,11 @@
 #include "plan/panels.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 
 #include <string>
 
 #include "kernels/dispatch.h"
+#include "plan/packed_weights.h"
 
 namespace stator {
 namespace {
@@ -35,7 +35,7 @@ Panels packed_panels(Binding& binding, const at::Tensor& weight, const MatmulSpe
   const at::ScalarType dtype = weight.scalar_type();
   const auto pack = [&] {
     const at::Tensor wide = with_floats(weight);
-    at::Tensor panels = at::empty({count}, at::kFloat);
+    at::Tensor panels = empty_weights({count});
     void* addresses[] = {const_cast<void*>(wide.const_data_ptr()), panels.mutable_data_ptr()};
     kernels().matmul->pack(&spec, addresses);
     return panels.to(dtype);

@@ -81,6 +81,39 @@ TEST_P(ConvolutionKernel, is_libtorchs_by_panels) {
   }
 }
 
+// Of narrow images and of strides, with sums of one part and of several, whatever of both is read again and again.
+TEST_P(ConvolutionKernel, is_libtorchs_by_positions) {
+  Draw draw(7);
+  const std::vector<int64_t> one{1, 1};
+  for (int i = 0; i < 60; ++i) {
+    const int64_t groups = i % 4 ? 1 : 2, size = draw(1, 3);
+    const at::Tensor weight =
+        at::randn({groups * draw(32, 110), draw(128, 150) / (size * size) + draw(1, 60), size, size});
+    const bool narrow = i % 3 > 0;
+    const at::Tensor input =
+        at::randn({draw(1, 2), groups * weight.size(1), draw(3, narrow ? 8 : 20), draw(5, narrow ? 8 : 40)});
+    const std::vector<int64_t> stride{narrow ? 1 : 2, narrow ? 1 : draw(1, 3)}, padding{draw(0, 1), draw(0, 2)};
+    const c10::IValue bias = i % 5 ? c10::IValue(at::randn({weight.size(0)})) : c10::IValue();
+    expect_bound(*GetParam(), "aten::conv2d", {i % 2 ? input : amid(input), weight, bias, stride, padding, one, groups},
+                 true);
+    if (HasFatalFailure()) return;
+    expect_bound(*GetParam(), "aten::conv1d",
+                 {at::randn({2, weight.size(1), draw(9, 300)}), weight.slice(3, 0, 1).squeeze(3).contiguous(), bias,
+                  std::vector<int64_t>{draw(1, 3)}, std::vector<int64_t>{draw(0, 1)}, std::vector<int64_t>{draw(1, 2)},
+                  int64_t{1}},
+                 true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// All windows in one column: neighbours of a position are below it.
+TEST_P(ConvolutionKernel, is_libtorchs_by_positions_of_a_column) {
+  expect_bound(*GetParam(), "aten::conv2d",
+               {at::randn({2, 1, 700, 1}), at::randn({40, 1, 130, 1}), c10::IValue(), std::vector<int64_t>{4, 1},
+                std::vector<int64_t>{9, 0}, std::vector<int64_t>{1, 1}, int64_t{1}},
+               true);
+}
+
 // What Winograd's way is for.
 TEST_P(ConvolutionKernel, is_libtorchs_by_patches) {
   Draw draw(4);
@@ -310,6 +343,7 @@ TEST_P(ConvolutionWays, leave_other_numbers_around_their_input) {
 INSTANTIATE_TEST_SUITE_P(All, ConvolutionWays,
                          testing::Values(Bounded{"by_channels", {whole({6, 4, 3, 3}), whole({6})}, 1},
                                          Bounded{"by_panels", {whole({70, 4, 5, 5}), whole({70})}, 1},
+                                         Bounded{"by_positions", {whole({33, 15, 3, 3}), whole({33})}, 1},
                                          Bounded{"by_patches", {whole({64, 33, 3, 3}), whole({64})}, 1},
                                          Bounded{"each_channel_alone", {whole({6, 1, 3, 3}), whole({6})}, 6}),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -1,10 +1,14 @@
 // Budgets, and what a runtime does under one; leaks of a run.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
 
 #include "graph/error.h"
 #include "graph/parser.h"
 #include "memory/block.h"
 #include "memory/budget.h"
+#include "memory/huge_pages.h"
 #include "runtime/frame.h"
 
 namespace stator {
@@ -48,6 +52,19 @@ TEST(MemoryBlock, counts_what_it_has_and_gives_it_back) {
     block.reserve(900, "planned tensors");
   }
   EXPECT_EQ(budget->used(), 0);
+}
+
+TEST(HugePages, are_aligned_and_zero_and_go_back) {
+  for (int64_t bytes : {int64_t{1}, kHugePage, 3 * kHugePage + 5}) {
+    auto* mapped = static_cast<std::byte*>(map_huge_pages(bytes));
+    ASSERT_NE(mapped, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(mapped) % kHugePage, 0);
+    EXPECT_TRUE(std::all_of(mapped, mapped + bytes, [](std::byte byte) { return byte == std::byte{0}; }));
+    mapped[bytes - 1] = std::byte{1};
+    unmap_huge_pages(mapped, bytes);
+    EXPECT_EQ(::msync(mapped, 1, MS_ASYNC), -1);
+  }
+  EXPECT_EQ(map_huge_pages(int64_t{1} << 60), nullptr);
 }
 
 TEST(Frame, a_planted_leak_is_seen) {

@@ -70,7 +70,7 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
   const float* weights = group.weights + channel / kBlock * spec.depth * kBlock + channel % kBlock;
   const FromInput<kVectors, kPartly> right{group.in + tile.position, group.offsets, Part(kPartly ? tile.last : kWidth)};
   Lanes sums[kRows * kVectors];
-  sum_up<kRows, kVectors>(weights, spec.depth, right, sums);
+  sum_up<kRows, kVectors>(weights, spec.depth, spec.depth * kBlock, right, sums);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
     if (group.bias) sums[i.value] += all_lanes(group.bias[channel + i.value / kVectors]);
     if (spec.clamps) sums[i.value] = clamped(sums[i.value], spec.least, spec.most);
@@ -137,7 +137,7 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
   const auto [first, last] = partial.depth;
   const float* weights = group.weights + (channel / kBlock * spec.depth + first) * kBlock + channel % kBlock;
   Lanes sums[kRows * kVectors];
-  sum_up<kRows, kVectors>(weights, last - first, SideBySide<kVectors>{partial.panel}, sums);
+  sum_up<kRows, kVectors>(weights, last - first, spec.depth * kBlock, SideBySide<kVectors>{partial.panel}, sums);
   float* out = group.out + channel * spec.out_channel + tile.position;
   const Part part(tile.last);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {

@@ -320,6 +320,17 @@ void store_elements(void* tile, void* memory, int64_t step, int64_t n) {
   }
 }
 
+// Floats that lie side by side.
+STATOR_INLINE void copy_floats(const void* from, void* to, int64_t n) {
+  const auto* in = static_cast<const float*>(from);
+  auto* out = static_cast<float*>(to);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(load(in + i), out + i);
+  if (i == n) return;
+  const Part rest(n - i);
+  rest.store(rest.load(in + i), out + i);
+}
+
 struct Element {
   int64_t bytes, register_bytes;
   Transfer load, store;
@@ -426,7 +437,7 @@ class Runner {
         if (walk.in_place) {
           registers_[walk.reg] = at(addresses_[i], start * bytes(walk));
         } else {
-          transfer(walk, addresses_[i], kElements[static_cast<int>(walk.dtype)].load, start, n);
+          load_tile(walk, addresses_[i], start, n);
         }
       }
       for (int i = 0; i < program_.store_count; ++i) {
@@ -436,8 +447,7 @@ class Runner {
       run_ops(n);
       for (int i = 0; i < program_.store_count; ++i) {
         const TileWalk& walk = program_.stores[i];
-        if (!walk.in_place)
-          transfer(walk, addresses_[program_.load_count + i], kElements[static_cast<int>(walk.dtype)].store, start, n);
+        if (!walk.in_place) store_tile(walk, addresses_[program_.load_count + i], start, n);
       }
     }
   }
@@ -488,12 +498,35 @@ class Runner {
     }
   }
 
-  // Elements start .. start + n of the iteration space, run by run of the innermost dimension.
-  void transfer(const TileWalk& walk, void* base, Transfer move, int64_t start, int64_t n) {
+  bool has_rows_of_floats(const TileWalk& walk) const {
+    return walk.dtype == TileDtype::kFloat && walk.strides[program_.dims - 1] == sizeof(float);
+  }
+
+  void load_tile(const TileWalk& walk, void* base, int64_t start, int64_t n) {
+    if (has_rows_of_floats(walk)) {
+      transfer(walk, base, start, n,
+               [](void* tile, void* memory, int64_t, int64_t count) { copy_floats(memory, tile, count); });
+    } else {
+      transfer(walk, base, start, n, kElements[static_cast<int>(walk.dtype)].load);
+    }
+  }
+
+  void store_tile(const TileWalk& walk, void* base, int64_t start, int64_t n) {
+    if (has_rows_of_floats(walk)) {
+      transfer(walk, base, start, n,
+               [](void* tile, void* memory, int64_t, int64_t count) { copy_floats(tile, memory, count); });
+    } else {
+      transfer(walk, base, start, n, kElements[static_cast<int>(walk.dtype)].store);
+    }
+  }
+
+  // Elements start .. start + n of the iteration space, run by run of the innermost dimension: move(tile, memory, step, count).
+  template <class Move>
+  void transfer(const TileWalk& walk, void* base, int64_t start, int64_t n, const Move& move) {
     const int inner = program_.dims - 1;
-    int64_t index[kMostTileDims];
+    int64_t index[kMostTileDims] = {};
     int64_t rest = start, offset = 0;
-    for (int d = inner; d >= 0; --d) {
+    for (int d = inner; d >= 0 && rest > 0; --d) {
       index[d] = rest % program_.sizes[d];
       rest /= program_.sizes[d];
       offset += index[d] * walk.strides[d];

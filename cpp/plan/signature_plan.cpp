@@ -8,6 +8,7 @@
 #include "plan/absorb.h"
 #include "plan/absorb_zeros.h"
 #include "plan/copy_step.h"
+#include "plan/expand_constants.h"
 #include "plan/fuse.h"
 #include "plan/saved_record.h"
 #include "plan/tracer.h"
@@ -148,6 +149,7 @@ std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSig
   fuse_tiles(*plan);
   absorb_copies(*plan);
   drop_unread(*plan);
+  expand_constants(*plan);
   compile_tiles(*plan);
   drop_holders(*plan);
   place_buffers(*plan);

@@ -9,7 +9,9 @@ namespace stator {
 struct PositionsSpec : ConvolutionSpec {
   // From the first element of a window to that of the window below, and of the one beside it.
   int64_t row_leap = 0, column_leap = 0;
-  int64_t tiles = 1, panels = 1;  // at once: set_blocks()
+  // As set_blocks() says: panels that there are, tiles and panels that are taken at once, and tiles whose sums are kept until all parts of them are
+  // there.
+  int64_t all_panels = 1, tiles = 1, panels = 1, kept_tiles = 1;
 };
 
 constexpr int64_t kPanelChannels = 32;
@@ -19,23 +21,18 @@ constexpr int64_t kTileFloats = kTilePositions * kPanelChannels;
 // Of sums over more elements, parts are added one after the other.
 constexpr int64_t kPartDepth = 256;
 
-inline int64_t panels_of(const PositionsSpec& spec) {
-  return (spec.out_channels + kPanelChannels - 1) / kPanelChannels;
-}
-
 // What is read again and again is to be the smaller thing: for each panel of weights all of the input, or all weights for each tile. Of tiles, so
 // many at once as have sums that stay in the second level cache beside that.
 inline void set_blocks(PositionsSpec& spec) {
   constexpr int64_t kRoom = 96 * 1024, kFewestOfTile = 4;  // floats, positions
   const int64_t input = spec.lays_out ? spec.group_floats : spec.in_channels * spec.in_rows * spec.in_columns;
-  spec.panels = input <= spec.depth * spec.out_channels ? 1 : panels_of(spec);
+  spec.all_panels = (spec.out_channels + kPanelChannels - 1) / kPanelChannels;
+  spec.panels = input <= spec.depth * spec.out_channels ? 1 : spec.all_panels;
   const int64_t most = kRoom / (spec.panels * kTileFloats);
   const int64_t all = spec.out_rows * ((spec.out_columns + kFewestOfTile - 1) / kFewestOfTile);
   spec.tiles = most < 1 ? 1 : all < most ? all : most;
+  spec.kept_tiles = spec.depth > kPartDepth ? spec.tiles : 1;
 }
-
-// Tiles whose sums are kept until all parts of them are there.
-inline int64_t kept_tiles(const PositionsSpec& spec) { return spec.depth > kPartDepth ? spec.tiles : 1; }
 
 // Addresses: input, weights, offsets (int64), [bias,] result, [scratch where it lays out, as of ConvolutionKernels,] scratch of
 // positions_floats().
@@ -45,7 +42,7 @@ struct PositionsKernels {
 };
 
 inline int64_t positions_floats(const PositionsSpec& spec) {
-  return spec.parts * kept_tiles(spec) * spec.panels * kTileFloats;
+  return spec.parts * spec.kept_tiles * spec.panels * kTileFloats;
 }
 
 }  // namespace stator

@@ -42,11 +42,11 @@ Group group_of(const PositionsSpec& spec, const Operands& operands, int64_t i, c
   const int64_t image = i / spec.groups, group = i - image * spec.groups;
   Group out{};
   out.in = in;
-  out.weights = operands.weights + group * panels_of(spec) * spec.depth * kPanelChannels;
+  out.weights = operands.weights + group * spec.all_panels * spec.depth * kPanelChannels;
   if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
   out.offsets = operands.offsets;
   out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
-  out.sums = operands.sums + part * kept_tiles(spec) * spec.panels * kTileFloats;
+  out.sums = operands.sums + part * spec.kept_tiles * spec.panels * kTileFloats;
   return out;
 }
 
@@ -207,9 +207,8 @@ void convolve_block(const PositionsSpec& spec, const Group& group, const Rows& r
   terms.goes_on = block.depth.first > 0;
   terms.ahead = group.weights + (block.panels.first * spec.depth + block.depth.last) * kPanelChannels;
   terms.ahead_step = spec.panels == 1 ? kPanelChannels / tiles : 0;
-  const int64_t kept = kept_tiles(spec);
   for (int64_t i = block.tiles.first; i < block.tiles.last; ++i) {
-    float* sums = group.sums + (i - block.tiles.first) % kept * spec.panels * kTileFloats;
+    float* sums = group.sums + (i - block.tiles.first) % spec.kept_tiles * spec.panels * kTileFloats;
     convolve_tile(spec, group, rows.tile(i), block, terms, sums);
     terms.ahead += block.elements() * terms.ahead_step;
   }
@@ -234,7 +233,7 @@ bool convolve(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const PositionsSpec*>(specification);
   const Operands operands = operands_of(spec, addresses);
   const Rows rows(spec);
-  const int64_t panels = panels_of(spec);
+  const int64_t panels = spec.all_panels;
   const bool by_panels = panels > rows.count();
   for_each_group(spec, operands.in, operands.layout, by_panels ? panels : rows.count(),
                  [&](int64_t i, const float* in, Range some, int64_t part) {

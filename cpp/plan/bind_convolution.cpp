@@ -1,5 +1,5 @@
-// Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: by Winograd's way, channel by channel, or as a
-// product of matrices for a single position.
+// Convolutions of float32 over one or two dimensions, with constant weights, as bound kernels: each channel alone, by Winograd's way, with
+// vectors of positions or of channels, or as a product of matrices for a single position.
 #include <algorithm>
 #include <string>
 
@@ -92,6 +92,18 @@ TensorView layout_for(Binding& binding, const ConvolutionSpec& spec) {
   return binding.scratch(at::kFloat, {(each ? spec.parts : 1) * spec.group_floats});
 }
 
+// `reads`: what the kernel reads but for the bias, which comes last. `scratch`: floats of its own, behind a layout.
+template <class Spec>
+void run(Binding& binding, const Convolution& conv, BoundKernel kernel, const Spec& spec, std::vector<TensorView> reads,
+         int64_t scratch = 0) {
+  if (conv.bias) reads.push_back(*conv.bias);
+  std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
+  if (spec.lays_out) writes.push_back(layout_for(binding, spec));
+  if (scratch > 0) writes.push_back(binding.scratch(at::kFloat, {scratch}));
+  binding.run_with(kernel, spec, std::move(reads), std::move(writes));
+  binding.can_also(std::make_shared<const ConvolutionVariants<Spec>>(conv.dims));
+}
+
 // Each channel alone -------------------------------------------------------------------------------------------------------
 
 bool bind_depthwise(Binding& binding, const Convolution& conv) {
@@ -109,26 +121,20 @@ bool bind_depthwise(Binding& binding, const Convolution& conv) {
   spec.stride = conv.stride[0];
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
   place(spec, conv.dims, conv.result);
-  std::vector<TensorView> reads{conv.input, conv.weight};
-  if (conv.bias) reads.push_back(*conv.bias);
-  binding.run_with(kernels().depthwise->convolve, spec, std::move(reads),
-                   {binding.result(0, at::kFloat, conv.result.sizes)});
-  binding.can_also(std::make_shared<const ConvolutionVariants<DepthwiseSpec>>(conv.dims));
+  run(binding, conv, kernels().depthwise->convolve, spec, {conv.input, conv.weight});
   return true;
 }
 
 // Which way is best ------------------------------------------------------------------------------------------------------
 
-int64_t in_vectors(int64_t count) {
-  const int64_t width = kernels().winograd->patches / 3;
-  return quotient_up(count, width) * width;
-}
+int64_t vector_width() { return kernels().matmul->panel / 2; }
+int64_t in_vectors(int64_t count) { return quotient_up(count, vector_width()) * vector_width(); }
 
 // About what one thread takes to multiply each of so many weights by so many elements. Weights that do not stay in the second level cache come
 // at 2.5 a nanosecond.
 double nanoseconds(int64_t weights, int64_t elements) {
   constexpr int64_t kStay = 256 * 1024;
-  const double each = static_cast<double>(elements) / (5.0 * in_vectors(1));
+  const double each = static_cast<double>(elements) / (5.0 * static_cast<double>(vector_width()));
   return static_cast<double>(weights) * (weights > kStay ? std::max(each, 0.4) : each);
 }
 
@@ -212,15 +218,10 @@ bool bind_winograd(Binding& binding, const Convolution& conv) {
   spec.columns = conv.out[1];
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds / 2);
   place(spec, conv.dims, conv.result);
-
-  std::vector<TensorView> reads{conv.input, transformed(binding, *conv.weights, spec), conv.weight,
-                                binding.keep(offsets_of(patches, spec))};
-  if (conv.bias) reads.push_back(*conv.bias);
   spec.matrices_floats = winograd_floats(spec, kernels().winograd->patches);
-  std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes), layout_for(binding, spec),
-                                 binding.scratch(at::kFloat, {spec.parts * spec.matrices_floats})};
-  binding.run_with(kernels().winograd->convolve, spec, std::move(reads), std::move(writes));
-  binding.can_also(std::make_shared<const ConvolutionVariants<WinogradSpec>>(conv.dims));
+  run(binding, conv, kernels().winograd->convolve, spec,
+      {conv.input, transformed(binding, *conv.weights, spec), conv.weight, binding.keep(offsets_of(patches, spec))},
+      spec.parts * spec.matrices_floats);
   return true;
 }
 
@@ -257,15 +258,9 @@ bool bind_channels(Binding& binding, const Convolution& conv) {
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
   spec.packs = spec.out_channels >= kFewestToPackFor && conv.positions() >= kFewestPositions;
   place(spec, conv.dims, conv.result);
-
-  std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec, kConvolutionBlock),
-                                binding.keep(offsets_of(conv, spec))};
-  if (conv.bias) reads.push_back(*conv.bias);
-  std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
-  if (spec.lays_out) writes.push_back(layout_for(binding, spec));
-  if (spec.packs) writes.push_back(binding.scratch(at::kFloat, {spec.parts * kPanelFloats}));
-  binding.run_with(kernels().convolution->convolve, spec, std::move(reads), std::move(writes));
-  binding.can_also(std::make_shared<const ConvolutionVariants<ConvolutionSpec>>(conv.dims));
+  run(binding, conv, kernels().convolution->convolve, spec,
+      {conv.input, blocks_of(binding, *conv.weights, spec, kConvolutionBlock), binding.keep(offsets_of(conv, spec))},
+      spec.packs ? spec.parts * kPanelFloats : 0);
   return true;
 }
 
@@ -286,22 +281,16 @@ bool bind_positions(Binding& binding, const Convolution& conv) {
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
   set_blocks(spec);
   place(spec, conv.dims, conv.result);
-
-  std::vector<TensorView> reads{conv.input, blocks_of(binding, *conv.weights, spec, kPanelChannels),
-                                binding.keep(offsets_of(by_one, spec))};
-  if (conv.bias) reads.push_back(*conv.bias);
-  std::vector<TensorView> writes{binding.result(0, at::kFloat, conv.result.sizes)};
-  if (spec.lays_out) writes.push_back(layout_for(binding, spec));
-  writes.push_back(binding.scratch(at::kFloat, {positions_floats(spec)}));
-  binding.run_with(kernels().positions->convolve, spec, std::move(reads), std::move(writes));
-  binding.can_also(std::make_shared<const ConvolutionVariants<PositionsSpec>>(conv.dims));
+  run(binding, conv, kernels().positions->convolve, spec,
+      {conv.input, blocks_of(binding, *conv.weights, spec, kPanelChannels), binding.keep(offsets_of(by_one, spec))},
+      positions_floats(spec));
   return true;
 }
 
 // As a product of matrices ------------------------------------------------------------------------------------------------
 
 // The kernel is as large as the image, whose elements lie at equal distances.
-bool bind_position(Binding& binding, const Convolution& conv) {
+bool bind_single_position(Binding& binding, const Convolution& conv) {
   const TensorMeta& meta = conv.input.meta;
   const auto elements = collapse(meta, meta.dim() - conv.dims - 1, meta.dim());
   if (!elements || conv.positions() != 1 || conv.size != conv.in || conv.has_something_before() || conv.groups != 1)
@@ -328,7 +317,7 @@ template <size_t kGroups>
 bool bind_convolution(Binding& binding) {
   const auto conv = convolution_of(binding, kGroups);
   if (!conv) return false;
-  return bind_position(binding, *conv) || bind_depthwise(binding, *conv) || bind_winograd(binding, *conv) ||
+  return bind_single_position(binding, *conv) || bind_depthwise(binding, *conv) || bind_winograd(binding, *conv) ||
          bind_positions(binding, *conv) || bind_channels(binding, *conv);
 }
 

@@ -13,43 +13,6 @@ namespace {
 constexpr int64_t kRoomBeside = 64 * 1024;
 constexpr int64_t kRoomForResults = 64 * 1024;  // floats
 
-// One group of one image.
-struct Group {
-  const float *in, *weights, *bias;
-  const int64_t* offsets;
-  float* out;
-};
-
-struct Operands {
-  const float *in, *weights, *bias;
-  const int64_t* offsets;
-  float *out, *layout, *panels;
-};
-
-Operands operands_of(const ConvolutionSpec& spec, void* const* addresses) {
-  Operands operands{};
-  operands.in = static_cast<const float*>(*addresses++);
-  operands.weights = static_cast<const float*>(*addresses++);
-  operands.offsets = static_cast<const int64_t*>(*addresses++);
-  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
-  operands.out = static_cast<float*>(*addresses++);
-  if (spec.lays_out) operands.layout = static_cast<float*>(*addresses++);
-  if (spec.packs) operands.panels = static_cast<float*>(*addresses++);
-  return operands;
-}
-
-Group group_of(const ConvolutionSpec& spec, const Operands& operands, int64_t i, const float* in) {
-  const int64_t image = i / spec.groups, group = i - image * spec.groups;
-  const int64_t blocks = quotient_up(spec.out_channels, kBlock);
-  Group out{};
-  out.in = in;
-  out.weights = operands.weights + group * blocks * spec.depth * kBlock;
-  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
-  out.offsets = operands.offsets;
-  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
-  return out;
-}
-
 // From the input as it lies ----------------------------------------------------------------------------------------------
 
 template <int kVectors, bool kPartly>
@@ -199,13 +162,14 @@ bool convolve(const void* specification, void* const* addresses) {
   const Tiling tiling = spec.packs ? Tiling(1, spec.out_rows * spec.out_columns, 0, 0, true) : tiling_of(spec);
   const int64_t blocks = quotient_up(spec.out_channels, kBlock);
   const bool by_blocks = blocks > tiling.count();
+  auto* panels = spec.packs ? static_cast<float*>(*operands.more) : nullptr;
   for_each_group(spec, operands.in, operands.layout, by_blocks ? blocks : tiling.count(),
                  [&](int64_t i, const float* in, Range some, int64_t part) {
-                   const Group group = group_of(spec, operands, i, in);
+                   const Group group = group_of(spec, operands, i, in, blocks * spec.depth * kBlock);
                    const Range all_tiles{0, tiling.count()}, all_blocks{0, blocks};
                    const Range tiles = by_blocks ? all_tiles : some, these = by_blocks ? some : all_blocks;
                    if (!spec.packs) return convolve_part(spec, group, tiling, tiles, these);
-                   convolve_packed(spec, group, tiling, tiles, these, operands.panels + part * kPanelFloats);
+                   convolve_packed(spec, group, tiling, tiles, these, panels + part * kPanelFloats);
                  });
   return true;
 }

@@ -60,6 +60,47 @@ STATOR_INLINE void with_vectors(const Tile& tile, const F& f) {
   tile.count == 1 ? f(Index<1>{}) : tile.count == 2 ? f(Index<2>{}) : f(Index<3>{});
 }
 
+// What the kernels' addresses have in common; `more` are the others.
+struct Operands {
+  const float *in, *weights, *given, *bias;  // given: weights as they came, where the kernel asks for them
+  const int64_t* offsets;
+  float *out, *layout;
+  void* const* more;
+};
+
+inline Operands operands_of(const ConvolutionSpec& spec, void* const* addresses, bool asks_for_given = false) {
+  Operands operands{};
+  operands.in = static_cast<const float*>(*addresses++);
+  operands.weights = static_cast<const float*>(*addresses++);
+  if (asks_for_given) operands.given = static_cast<const float*>(*addresses++);
+  operands.offsets = static_cast<const int64_t*>(*addresses++);
+  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
+  operands.out = static_cast<float*>(*addresses++);
+  if (spec.lays_out) operands.layout = static_cast<float*>(*addresses++);
+  operands.more = addresses;
+  return operands;
+}
+
+// One group of one image.
+struct Group {
+  const float *in, *weights, *bias;
+  const int64_t* offsets;
+  float* out;
+};
+
+// Group i of all images, which has so many packed weights.
+inline Group group_of(const ConvolutionSpec& spec, const Operands& operands, int64_t i, const float* in,
+                      int64_t weights) {
+  const int64_t image = i / spec.groups, group = i - image * spec.groups;
+  Group out{};
+  out.in = in;
+  out.weights = operands.weights + group * weights;
+  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
+  out.offsets = operands.offsets;
+  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
+  return out;
+}
+
 // f(i, input, pieces, part) for group i of all images, its input laid out in `scratch` if the specification says so. Each group has so many
 // pieces, which parts share if there are fewer groups than parts.
 template <class F>

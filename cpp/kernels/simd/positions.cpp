@@ -13,42 +13,9 @@ namespace {
 constexpr int64_t kMostPositions = kWidth == 16 ? 12 : kWidth == 8 ? 6 : 4;
 constexpr int64_t kPair = 2 * kWidth;
 
-struct Operands {
-  const float *in, *weights, *bias;
-  const int64_t* offsets;
-  float *out, *layout, *sums;
+struct SummedGroup : Group {
+  float* sums;  // the part's own
 };
-
-Operands operands_of(const PositionsSpec& spec, void* const* addresses) {
-  Operands operands{};
-  operands.in = static_cast<const float*>(*addresses++);
-  operands.weights = static_cast<const float*>(*addresses++);
-  operands.offsets = static_cast<const int64_t*>(*addresses++);
-  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
-  operands.out = static_cast<float*>(*addresses++);
-  if (spec.lays_out) operands.layout = static_cast<float*>(*addresses++);
-  operands.sums = static_cast<float*>(*addresses);
-  return operands;
-}
-
-// One group of one image.
-struct Group {
-  const float *in, *weights, *bias;
-  const int64_t* offsets;
-  float *out, *sums;
-};
-
-Group group_of(const PositionsSpec& spec, const Operands& operands, int64_t i, const float* in, int64_t part) {
-  const int64_t image = i / spec.groups, group = i - image * spec.groups;
-  Group out{};
-  out.in = in;
-  out.weights = operands.weights + group * spec.all_panels * spec.depth * kPanelChannels;
-  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
-  out.offsets = operands.offsets;
-  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
-  out.sums = operands.sums + part * spec.kept_tiles * spec.panels * kTileFloats;
-  return out;
-}
 
 // Neighbouring positions of a row: where the first one's window begins, how far behind it the next one's, and where their results do.
 struct Neighbours {
@@ -199,7 +166,7 @@ void convolve_tile(const PositionsSpec& spec, const Group& group, const Neighbou
 }
 
 // Weights of a single panel are followed by those of the next block: each tile fetches a part of them, so that the first one need not wait.
-void convolve_block(const PositionsSpec& spec, const Group& group, const Rows& rows, const Block& block) {
+void convolve_block(const PositionsSpec& spec, const SummedGroup& group, const Rows& rows, const Block& block) {
   const int64_t tiles = block.tiles.last - block.tiles.first;
   Terms terms{};
   terms.offsets = group.offsets + block.depth.first;
@@ -215,13 +182,13 @@ void convolve_block(const PositionsSpec& spec, const Group& group, const Rows& r
 }
 
 // Part by part of the sums, so that what is read of the input or of the weights stays in the first level cache.
-void convolve_parts(const PositionsSpec& spec, const Group& group, const Rows& rows, Range tiles, Range panels) {
+void convolve_parts(const PositionsSpec& spec, const SummedGroup& group, const Rows& rows, Range tiles, Range panels) {
   const int64_t parts = quotient_up(spec.depth, kPartDepth);
   for (int64_t p = 0; p < parts; ++p)
     convolve_block(spec, group, rows, {tiles, panels, {p * spec.depth / parts, (p + 1) * spec.depth / parts}});
 }
 
-void convolve_blocks(const PositionsSpec& spec, const Group& group, const Rows& rows, Range tiles, Range panels) {
+void convolve_blocks(const PositionsSpec& spec, const SummedGroup& group, const Rows& rows, Range tiles, Range panels) {
   for (int64_t panel = panels.first; panel < panels.last; panel += spec.panels) {
     const Range some_panels{panel, least(panel + spec.panels, panels.last)};
     for (int64_t tile = tiles.first; tile < tiles.last; tile += spec.tiles)
@@ -234,10 +201,12 @@ bool convolve(const void* specification, void* const* addresses) {
   const Operands operands = operands_of(spec, addresses);
   const Rows rows(spec);
   const int64_t panels = spec.all_panels;
+  auto* sums = static_cast<float*>(*operands.more);
   const bool by_panels = panels > rows.count();
   for_each_group(spec, operands.in, operands.layout, by_panels ? panels : rows.count(),
                  [&](int64_t i, const float* in, Range some, int64_t part) {
-                   const Group group = group_of(spec, operands, i, in, part);
+                   const SummedGroup group{group_of(spec, operands, i, in, panels * spec.depth * kPanelChannels),
+                                           sums + part * spec.kept_tiles * spec.panels * kTileFloats};
                    by_panels ? convolve_blocks(spec, group, rows, {0, rows.count()}, some)
                              : convolve_blocks(spec, group, rows, some, {0, panels});
                  });

@@ -320,7 +320,7 @@ void store_elements(void* tile, void* memory, int64_t step, int64_t n) {
   }
 }
 
-// Floats that lie side by side.
+// Floats that lie side by side need no conversion, and rows of them are often short.
 STATOR_INLINE void copy_floats(const void* from, void* to, int64_t n) {
   const auto* in = static_cast<const float*>(from);
   auto* out = static_cast<float*>(to);
@@ -343,9 +343,19 @@ constexpr Element plain_element() {
           store_elements<Register, Memory, [](Register a) { return static_cast<Memory>(a); }>};
 }
 
+void load_floats(void* tile, void* memory, int64_t step, int64_t n) {
+  if (step == sizeof(float)) return copy_floats(memory, tile, n);
+  plain_element<float, float>().load(tile, memory, step, n);
+}
+
+void store_floats(void* tile, void* memory, int64_t step, int64_t n) {
+  if (step == sizeof(float)) return copy_floats(tile, memory, n);
+  plain_element<float, float>().store(tile, memory, step, n);
+}
+
 // In the order of TileDtype.
 constexpr Element kElements[] = {
-    plain_element<float, float>(),
+    {4, 4, load_floats, store_floats},
     plain_element<double, double>(),
     {2, 4, load_elements<float, uint16_t, from_bfloat16>, store_elements<float, uint16_t, to_bfloat16>},
     {2, 4, load_elements<float, uint16_t, from_half>, store_elements<float, uint16_t, to_half>},
@@ -437,7 +447,7 @@ class Runner {
         if (walk.in_place) {
           registers_[walk.reg] = at(addresses_[i], start * bytes(walk));
         } else {
-          load_tile(walk, addresses_[i], start, n);
+          transfer(walk, addresses_[i], kElements[static_cast<int>(walk.dtype)].load, start, n);
         }
       }
       for (int i = 0; i < program_.store_count; ++i) {
@@ -447,7 +457,8 @@ class Runner {
       run_ops(n);
       for (int i = 0; i < program_.store_count; ++i) {
         const TileWalk& walk = program_.stores[i];
-        if (!walk.in_place) store_tile(walk, addresses_[program_.load_count + i], start, n);
+        if (!walk.in_place)
+          transfer(walk, addresses_[program_.load_count + i], kElements[static_cast<int>(walk.dtype)].store, start, n);
       }
     }
   }
@@ -498,31 +509,8 @@ class Runner {
     }
   }
 
-  bool has_rows_of_floats(const TileWalk& walk) const {
-    return walk.dtype == TileDtype::kFloat && walk.strides[program_.dims - 1] == sizeof(float);
-  }
-
-  void load_tile(const TileWalk& walk, void* base, int64_t start, int64_t n) {
-    if (has_rows_of_floats(walk)) {
-      transfer(walk, base, start, n,
-               [](void* tile, void* memory, int64_t, int64_t count) { copy_floats(memory, tile, count); });
-    } else {
-      transfer(walk, base, start, n, kElements[static_cast<int>(walk.dtype)].load);
-    }
-  }
-
-  void store_tile(const TileWalk& walk, void* base, int64_t start, int64_t n) {
-    if (has_rows_of_floats(walk)) {
-      transfer(walk, base, start, n,
-               [](void* tile, void* memory, int64_t, int64_t count) { copy_floats(tile, memory, count); });
-    } else {
-      transfer(walk, base, start, n, kElements[static_cast<int>(walk.dtype)].store);
-    }
-  }
-
-  // Elements start .. start + n of the iteration space, run by run of the innermost dimension: move(tile, memory, step, count).
-  template <class Move>
-  void transfer(const TileWalk& walk, void* base, int64_t start, int64_t n, const Move& move) {
+  // Elements start .. start + n of the iteration space, run by run of the innermost dimension.
+  void transfer(const TileWalk& walk, void* base, Transfer move, int64_t start, int64_t n) {
     const int inner = program_.dims - 1;
     int64_t index[kMostTileDims] = {};
     int64_t rest = start, offset = 0;

@@ -13,11 +13,9 @@ extern const WinogradKernels winograd_kernels;
 
 namespace {
 
-// One group of one image, its input laid out.
-struct Group {
-  const float *in, *weights, *given, *bias;
-  const int64_t* offsets;
-  float* out;
+// Its input laid out.
+struct PatchedGroup : Group {
+  const float* given;  // weights as they came
 };
 
 // Patches of a vector: neighbours in the input from `position` on, or by rows (-1).
@@ -77,8 +75,8 @@ Matrices matrices_of(const WinogradSpec& spec, float* scratch) {
 }
 
 // A vector of patches of a channel for each of their elements.
-STATOR_INLINE void load_patches(const WinogradSpec& spec, const Group& group, const Vector& vector, int64_t channel,
-                                Lanes (&patch)[kPatch]) {
+STATOR_INLINE void load_patches(const WinogradSpec& spec, const PatchedGroup& group, const Vector& vector,
+                                int64_t channel, Lanes (&patch)[kPatch]) {
   const int64_t* offsets = group.offsets;
   const float* in = group.in + channel * spec.row_planes * spec.column_planes * spec.plane_rows * spec.plane_columns;
   if (vector.position >= 0) {
@@ -103,7 +101,8 @@ STATOR_INLINE void transform(Lanes& a, Lanes& b, Lanes& c, Lanes& d) {
 }
 
 template <int kVectors>
-void transform_patches(const WinogradSpec& spec, const Group& group, const Patches& patches, const Matrices& matrices) {
+void transform_patches(const WinogradSpec& spec, const PatchedGroup& group, const Patches& patches,
+                       const Matrices& matrices) {
   for (int64_t channel = 0; channel < spec.in_channels; ++channel) {
     for (int v = 0; v < kVectors; ++v) {
       Lanes p[kPatch];
@@ -125,7 +124,7 @@ void transform_patches(const WinogradSpec& spec, const Group& group, const Patch
 constexpr int64_t kMostTerms = 64;
 
 template <int kVectors>
-void multiply(const WinogradSpec& spec, const Group& group, const Matrices& matrices) {
+void multiply(const WinogradSpec& spec, const PatchedGroup& group, const Matrices& matrices) {
   constexpr int kRows = rows_at_once(kVectors);
   const int64_t depth = spec.in_channels, parts = quotient_up(depth, kMostTerms);
   const int64_t made = quotient_up(spec.out_channels, kBlock) * kBlock;
@@ -198,7 +197,8 @@ struct Doubts {
 };
 
 // One result as a sum of products.
-float result_directly(const WinogradSpec& spec, const Group& group, int64_t channel, int64_t position, int kind) {
+float result_directly(const WinogradSpec& spec, const PatchedGroup& group, int64_t channel, int64_t position,
+                      int kind) {
   const int64_t channel_floats = spec.row_planes * spec.column_planes * spec.plane_rows * spec.plane_columns;
   const float *weights = group.given + channel * spec.in_channels * 9, *in = group.in + position;
   float sums[9] = {};
@@ -213,7 +213,7 @@ float result_directly(const WinogradSpec& spec, const Group& group, int64_t chan
 }
 
 // Sums of products over some of the input channels.
-Results sums_directly(const WinogradSpec& spec, const Group& group, const float* weights, const Vector& vector,
+Results sums_directly(const WinogradSpec& spec, const PatchedGroup& group, const float* weights, const Vector& vector,
                       Range channels) {
   Results out{};
   for (int64_t channel = channels.first; channel < channels.last; ++channel) {
@@ -230,7 +230,7 @@ Results sums_directly(const WinogradSpec& spec, const Group& group, const float*
 }
 
 // All results of a vector.
-Results results_directly(const WinogradSpec& spec, const Group& group, int64_t channel, const Vector& vector) {
+Results results_directly(const WinogradSpec& spec, const PatchedGroup& group, int64_t channel, const Vector& vector) {
   constexpr int64_t kStep = kMostTerms / 8;  // input channels, of which each brings nine terms
   const float* weights = group.given + channel * spec.in_channels * 9;
   Results out{};
@@ -245,8 +245,8 @@ Results results_directly(const WinogradSpec& spec, const Group& group, int64_t c
 // More doubts in a vector than these are settled for all of it at once.
 constexpr int kMostOneByOne = 8;
 
-[[gnu::noinline]] void settle(const WinogradSpec& spec, const Group& group, int64_t channel, const Vector& vector,
-                              const Doubts& doubts, Results& results) {
+[[gnu::noinline]] void settle(const WinogradSpec& spec, const PatchedGroup& group, int64_t channel,
+                              const Vector& vector, const Doubts& doubts, Results& results) {
   if (doubts.count() > kMostOneByOne) {
     results = results_directly(spec, group, channel, vector);
     return;
@@ -276,7 +276,7 @@ void put(const WinogradSpec& spec, const Rows<kVectors>& rows, const Segments& p
 }
 
 template <int kVectors>
-void finish(const WinogradSpec& spec, const Group& group, const Patches& patches, const Matrices& matrices) {
+void finish(const WinogradSpec& spec, const PatchedGroup& group, const Patches& patches, const Matrices& matrices) {
   Rows<kVectors> rows;
   for (int64_t channel = 0; channel < spec.out_channels; ++channel) {
     for (int v = 0; v < kVectors; ++v) {
@@ -299,7 +299,7 @@ void finish(const WinogradSpec& spec, const Group& group, const Patches& patches
 }
 
 template <int kVectors>
-void convolve_patches(const WinogradSpec& spec, const Group& group, const Numbering& numbering, const Tile& tile,
+void convolve_patches(const WinogradSpec& spec, const PatchedGroup& group, const Numbering& numbering, const Tile& tile,
                       float* scratch) {
   const int64_t count = (kVectors - 1) * kWidth + tile.last;
   const auto vector = [&](int64_t v) {
@@ -314,47 +314,17 @@ void convolve_patches(const WinogradSpec& spec, const Group& group, const Number
   finish<kVectors>(spec, group, patches, matrices);
 }
 
-struct Operands {
-  const float *in, *weights, *given, *bias;
-  const int64_t* offsets;
-  float *out, *layout, *matrices;
-};
-
-Operands operands_of(const WinogradSpec& spec, void* const* addresses) {
-  Operands operands{};
-  operands.in = static_cast<const float*>(*addresses++);
-  operands.weights = static_cast<const float*>(*addresses++);
-  operands.given = static_cast<const float*>(*addresses++);
-  operands.offsets = static_cast<const int64_t*>(*addresses++);
-  if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
-  operands.out = static_cast<float*>(*addresses++);
-  operands.layout = static_cast<float*>(*addresses++);
-  operands.matrices = static_cast<float*>(*addresses);
-  return operands;
-}
-
-Group group_of(const WinogradSpec& spec, const Operands& operands, int64_t i, const float* in) {
-  const int64_t image = i / spec.groups, group = i - image * spec.groups;
-  const int64_t made = quotient_up(spec.out_channels, kBlock) * kBlock;
-  Group out{};
-  out.in = in;
-  out.weights = operands.weights + group * kPatch * made * spec.in_channels;
-  out.given = operands.given + group * spec.out_channels * spec.in_channels * 9;
-  if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
-  out.offsets = operands.offsets;
-  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
-  return out;
-}
-
 bool convolve(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const WinogradSpec*>(specification);
-  const Operands operands = operands_of(spec, addresses);
+  const Operands operands = operands_of(spec, addresses, true);
   const Numbering numbering(spec);
   const Tiling tiling(1, numbering.count, 0, 0, true);
+  const int64_t made = quotient_up(spec.out_channels, kBlock) * kBlock;
   for_each_group(
       spec, operands.in, operands.layout, tiling.count(), [&](int64_t i, const float* in, Range tiles, int64_t part) {
-        const Group group = group_of(spec, operands, i, in);
-        float* scratch = operands.matrices + part * spec.matrices_floats;
+        const PatchedGroup group{group_of(spec, operands, i, in, kPatch * made * spec.in_channels),
+                                 operands.given + i % spec.groups * spec.out_channels * spec.in_channels * 9};
+        float* scratch = static_cast<float*>(*operands.more) + part * spec.matrices_floats;
         for (int64_t t = tiles.first; t < tiles.last; ++t) {
           const Tile tile = tiling.tile(t);
           with_vectors(tile,

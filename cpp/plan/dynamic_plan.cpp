@@ -6,6 +6,7 @@
 #include "memory/storage_groups.h"
 #include "ops/fitting_threads.h"
 #include "plan/binding.h"
+#include "plan/bound_call.h"
 #include "plan/known_sizes.h"
 #include "plan/plan.h"
 
@@ -76,8 +77,8 @@ struct Analysis {
 // Lays a block, the graph's root or a fork's, out as instructions.
 class Builder {
  public:
-  Builder(const Analysis& analysis, const Block& block, PlannerKind planner)
-      : analysis_(analysis), aliases_(analysis.aliases), block_(block), planner_(planner) {}
+  Builder(const Analysis& analysis, const Block& block, PlannerKind planner, std::shared_ptr<PackedWeights> packed)
+      : analysis_(analysis), aliases_(analysis.aliases), block_(block), planner_(planner), packed_(std::move(packed)) {}
 
   std::unique_ptr<Plan> build(std::string path = {}) {
     plan_->graph = &analysis_.graph;
@@ -252,11 +253,12 @@ class Builder {
     emit(InstructionKind::kFork, slots(node.inputs), slots(node.outputs), number).index =
         static_cast<int32_t>(plan_->forks.size());
     plan_->forks.push_back(
-        Builder(analysis_, *node.blocks[0], planner_).build(plan_->path + std::to_string(number) + "."));
+        Builder(analysis_, *node.blocks[0], planner_, packed_).build(plan_->path + std::to_string(number) + "."));
   }
 
   void emit_call(const Node& node, int depth) {
     Implementation implementation = with_fitting_threads(node, choose_implementation(node));
+    if (packed_) implementation = with_bound_kernels(node, std::move(implementation), packed_);
     auto run = implementation.run;
     const void* data = implementation.data.get();
     bool out_variant = implementation.kind == ImplKind::kOut;
@@ -438,6 +440,7 @@ class Builder {
   const Aliases& aliases_;
   const Block& block_;
   PlannerKind planner_;
+  std::shared_ptr<PackedWeights> packed_;
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
   std::unordered_map<const Value*, int32_t> slot_of_;
   std::unordered_map<const Value*, int32_t> planned_;  // index in plan_->tensors
@@ -464,9 +467,10 @@ void Plan::forget_sizes() const {
   for (const auto& fork : forks) fork->forget_sizes();
 }
 
-std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner) {
+std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner,
+                                        std::shared_ptr<PackedWeights> packed) {
   const Analysis analysis(graph);
-  auto plan = Builder(analysis, graph.root(), planner).build();
+  auto plan = Builder(analysis, graph.root(), planner, std::move(packed)).build();
   plan->state_may_keep_inputs = analysis.state_may_keep_inputs();
   learn_sizes(*plan, analysis.aliases);
   return plan;

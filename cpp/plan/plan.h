@@ -119,7 +119,10 @@ struct Plan {
   ArenaLayout layout(Place place, std::vector<int64_t>* capacities = nullptr) const;
 };
 
-// Makes the dynamic plan of a graph that lives at least as long as the plan.
-std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner);
+class PackedWeights;
+
+// Makes the dynamic plan of a graph that lives at least as long as the plan. With `packed` some calls are done by bound kernels (bound_call.h).
+std::unique_ptr<Plan> make_dynamic_plan(const Graph& graph, PlannerKind planner,
+                                        std::shared_ptr<PackedWeights> packed = nullptr);
 
 }  // namespace stator

@@ -15,7 +15,7 @@ StaticMethod::StaticMethod(Method method, const ModuleOptions& options, int32_t 
                            std::shared_ptr<PackedWeights> packed, std::shared_ptr<MemoryBudget> budget)
     : method_(std::move(method)), index_(index), input_check_(method_.contract, method_.parameters) {
   if (!method_.graph) return;
-  plan_ = make_dynamic_plan(*method_.graph, options.planner);
+  plan_ = make_dynamic_plan(*method_.graph, options.planner, options.signature_plans ? packed : nullptr);
   if (!options.signature_plans) return;
   const auto when = options.plans_at_once ? SignatureCache::When::kAtOnce : SignatureCache::When::kSecondSight;
   signatures_ = std::make_unique<SignatureCache>(std::move(packed), std::move(budget), when);

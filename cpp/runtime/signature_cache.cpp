@@ -39,29 +39,54 @@ SignatureCache::Entries::iterator SignatureCache::touch(const InputSignature& si
 }
 
 SignatureCache::Entries::iterator SignatureCache::insert(const InputSignature& signature) {
-  entries_.push_front({signature, nullptr});
+  if (entries_.size() >= limit_) evict(std::prev(entries_.end()));
+  entries_.push_front({.signature = signature, .last = lookups_});
   places_.emplace(signature.hash(), entries_.begin());
-  if (entries_.size() > limit_) {
-    const auto oldest = std::prev(entries_.end());
-    if (oldest->plan) evictions_.fetch_add(1, std::memory_order_relaxed);
-    const auto [first, last] = places_.equal_range(oldest->signature.hash());
-    places_.erase(std::find_if(first, last, [&](const auto& place) { return place.second == oldest; }));
-    entries_.pop_back();
-  }
   return entries_.begin();
 }
 
-bool SignatureCache::is_worth_it(const InputSignature& signature) {
+void SignatureCache::evict(Entries::iterator entry) {
+  if (entry->plan) evictions_.fetch_add(1, std::memory_order_relaxed);
+  const auto [first, last] = places_.equal_range(entry->signature.hash());
+  places_.erase(std::find_if(first, last, [&](const auto& place) { return place.second == entry; }));
+  entries_.erase(entry);
+}
+
+SignatureCache::Seen* SignatureCache::see(const InputSignature& signature) {
   if (seen_.size() >= kMostSeen) seen_.clear();
   auto [found, added] = seen_.try_emplace(signature.hash());
   Seen& seen = found->second;
   const int64_t since = (lookups_ - seen.last) / kForgottenBy;
   seen.often = (since < 31 ? seen.often >> since : 0) + 1;
   seen.last = lookups_;
-  if (added) return false;
-  const bool rich = credit_ > most_credit() / 2 && entries_.size() < limit_;
-  const bool is_short = seen.time / kTimesTheShortest <= shortest_;
-  return seen.often >= kOftenEnough || rich || (is_short && credit_ >= kCostOfPlan);
+  return added ? nullptr : &seen;
+}
+
+SignatureCache::Entries::iterator SignatureCache::worth_less(Ticks time) {
+  const auto oldest = std::prev(entries_.end());
+  if (lookups_ - oldest->last > kLongUnused) return oldest;
+  const auto longest = std::max_element(entries_.begin(), entries_.end(),
+                                        [](const Entry& a, const Entry& b) { return a.time < b.time; });
+  // Clearly longer, or chance would make them take turns.
+  return longest->time / 5 > time / 4 ? longest : entries_.end();
+}
+
+bool SignatureCache::is_among_the_shortest(Ticks time) const {
+  const auto shorter =
+      std::count_if(seen_.begin(), seen_.end(), [&](const auto& seen) { return seen.second.time < time; });
+  return static_cast<size_t>(shorter) < limit_;
+}
+
+bool SignatureCache::is_worth_it(const Seen& seen) {
+  if (seen.often >= kOftenEnough) return true;
+  const bool has_room = entries_.size() < limit_;
+  if (has_room && credit_ > most_credit() / 4 * 3) return true;
+  if (credit_ < kCostOfPlan || !is_among_the_shortest(seen.time)) return false;
+  if (has_room) return true;
+  const auto replaced = worth_less(seen.time);
+  if (replaced == entries_.end()) return false;
+  evict(replaced);
+  return true;
 }
 
 SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool at_once) {
@@ -69,22 +94,28 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool
   ++lookups_;
   auto found = touch(signature);
   if (found != entries_.end()) {
+    found->last = lookups_;
     if (found->plan) earn(kEarnedByHit);
     if (found->plan || found->refused || found->being_made) return {found->plan};
   }
   if (no_memory_) return {};
   earn(kEarnedByMiss);
-  if (!is_worth_it(signature) && !at_once) return {};
+  Seen* seen = see(signature);
+  const bool worth_it = found != entries_.end() || (seen && is_worth_it(*seen));
+  if (!worth_it && !at_once) return {};
   credit_ = std::max<int64_t>(credit_ - kCostOfPlan, 0);
   if (found == entries_.end()) found = insert(signature);
   found->being_made = true;
+  if (seen && seen->time != std::numeric_limits<Ticks>::max()) found->time = seen->time;
+  // Should it be evicted, it must come as often again.
+  if (seen) seen->often = 0;
   return {.make = true};
 }
 
 void SignatureCache::took(const InputSignature& signature, Ticks time) {
   std::lock_guard lock(mutex_);
-  shortest_ = std::min(shortest_, time);
-  if (auto found = seen_.find(signature.hash()); found != seen_.end()) found->second.time = time;
+  if (auto found = seen_.find(signature.hash()); found != seen_.end())
+    found->second.time = std::min(found->second.time, time);
 }
 
 SignatureCache::Found SignatureCache::find(const InputSignature& signature) {

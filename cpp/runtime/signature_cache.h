@@ -1,10 +1,12 @@
-// The signature plans of a method: bounded, the longest unused goes first. Shared by all runtimes; a runtime asks only when its own last
-// plans do not fit.
+// The signature plans of a method: bounded. Shared by all runtimes; a runtime asks only when its own last plans do not fit.
 //
 // Making a plan costs as much as many runs, so plans are made on credit: runs that find one earn it, others hardly, what is made spends it.
-// While there is plenty, and room, every signature gets a plan at second sight. Else only those whose runs are short: a plan saves what
-// operators cost besides their work, which is about what the shortest run takes, and next to long runs that is little. A signature that comes
-// again and again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
+// While there is plenty, and room, every signature gets a plan at second sight. Else only those whose runs are among the shortest: a plan saves
+// what operators cost besides their work, which is about the same for all, and next to long runs that is little. A signature that comes again
+// and again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
+//
+// When there is no more room, a plan on credit takes the place of one that has long been unused, or whose signature's runs are longer: so a
+// thousand lengths in random order end with plans for the shortest, and no more are made. Others replace the longest unused.
 #pragma once
 
 #include <algorithm>
@@ -66,30 +68,38 @@ class SignatureCache {
     std::shared_ptr<const SignaturePlan> plan;
     bool refused = false;
     bool being_made = false;
+    int64_t last = 0;  // lookup
+    Ticks time = 0;    // of a run without it; 0: not known
   };
   // What is known of a signature without a plan.
   struct Seen {
     int64_t last = 0;   // lookup
     int32_t often = 0;  // lookups for it, half as many for each kForgottenBy lookups since the last
-    Ticks time = std::numeric_limits<Ticks>::max();
+    Ticks time = std::numeric_limits<Ticks>::max();  // the least
   };
   static constexpr int64_t kCostOfPlan = 256, kEarnedByHit = 16, kEarnedByMiss = 2;
   static constexpr int64_t kMostPlansOnCredit = 48;
   static constexpr size_t kMostSeen = 2048;
   static constexpr int64_t kForgottenBy = 256;
-  static constexpr int32_t kOftenEnough = 16;  // without credit
-  static constexpr Ticks kTimesTheShortest = 8;
+  static constexpr int32_t kOftenEnough = 64;   // without credit
+  static constexpr int64_t kLongUnused = 8192;  // lookups
   int64_t most_credit() const {
     return kCostOfPlan * std::min<int64_t>(static_cast<int64_t>(limit_), kMostPlansOnCredit);
   }
   void earn(int64_t credit) { credit_ = std::min(credit_ + credit, most_credit()); }
   Found find(const InputSignature& signature, bool at_once);
-  // With this lookup. With the mutex held, as all that follow.
-  bool is_worth_it(const InputSignature& signature);
   using Entries = std::list<Entry>;
+  // All that follow with the mutex held. What is known of a signature without a plan, with this lookup; NULL: it has not been seen before.
+  Seen* see(const InputSignature& signature);
+  bool is_worth_it(const Seen& seen);
+  // Of the runs without a plan, one for each signature: as many are shorter as there is room for plans, or fewer.
+  bool is_among_the_shortest(Ticks time) const;
+  // Whose place a plan on credit may take; end(): none's.
+  Entries::iterator worth_less(Ticks time);
   // To the front, or the end if there is none.
   Entries::iterator touch(const InputSignature& signature);
   Entries::iterator insert(const InputSignature& signature);
+  void evict(Entries::iterator entry);
   void give(Entry& entry, std::shared_ptr<const SignaturePlan> plan);
 
   const size_t limit_;
@@ -100,7 +110,6 @@ class SignatureCache {
   Entries entries_;                                            // last used first
   std::unordered_multimap<size_t, Entries::iterator> places_;  // by the signature's hash
   std::unordered_map<size_t, Seen> seen_;
-  Ticks shortest_ = std::numeric_limits<Ticks>::max();
   int64_t lookups_ = 0;
   int64_t credit_;
   bool no_memory_ = false;

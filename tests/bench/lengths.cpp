@@ -149,6 +149,20 @@ nlohmann::json ratios(const std::vector<Run>& runs, const std::vector<double>& a
   return {{"p50", at(0.5)}, {"p90", at(0.9)}, {"p99", at(0.99)}, {"most", out.back()}};
 }
 
+// The same of each length's median: what is slow for a length each time, without what the machine does now and then.
+nlohmann::json ratios_by_length(const std::vector<Run>& runs, const std::vector<double>& alone) {
+  std::vector<std::vector<double>> times(alone.size());
+  for (const Run& run : runs) times[run.length].push_back(run.time);
+  std::vector<Run> medians;
+  for (size_t length = 0; length < times.size(); ++length) {
+    std::vector<double>& all = times[length];
+    if (all.empty()) continue;
+    std::sort(all.begin(), all.end());
+    medians.push_back({static_cast<int64_t>(length), all[all.size() / 2]});
+  }
+  return ratios(medians, alone);
+}
+
 nlohmann::json measure(const char* path, Input input, int64_t lengths, int passes) {
   Model many(path), single(path);
   input.make_room(lengths);
@@ -182,6 +196,7 @@ nlohmann::json measure(const char* path, Input input, int64_t lengths, int passe
   const nlohmann::json metrics = many.metrics();
   return {{"changing", ratios(changing, alone)},
           {"settled", ratios(settled, alone)},
+          {"by_length", ratios_by_length(settled, alone)},
           {"fixed", ratios(fixed, alone)},
           {"shortest_us", alone[1] / 1e3},
           {"longest_us", alone[lengths] / 1e3},

@@ -20,10 +20,12 @@ SignatureCache make_cache(SignatureCache::When when = SignatureCache::When::kSec
   return SignatureCache(std::make_shared<PackedWeights>(), nullptr, when, 64);
 }
 
-// What a run with this signature does: true if it made a plan.
-bool run(SignatureCache& cache, int64_t length) {
+// What a run with this signature does, which takes so long without a plan: true if it made one.
+bool run(SignatureCache& cache, int64_t length, Ticks time = 100) {
   InputSignature signature = of_length(length);
-  if (!cache.find(signature).make) return false;
+  const SignatureCache::Found found = cache.find(signature);
+  if (!found.plan && !found.make) cache.took(signature, time);
+  if (!found.make) return false;
   cache.add(std::make_shared<SignaturePlan>(SignaturePlan{.dynamic = nullptr, .signature = std::move(signature)}));
   return true;
 }
@@ -68,15 +70,37 @@ TEST(SignatureCache, backs_off_where_plans_are_not_used_and_serves_what_comes_to
   EXPECT_LE(made, 80);
   int64_t sights = 1;
   while (!run(cache, 5000) && sights < 100) ++sights;
-  EXPECT_LE(sights, 16);
-  // Hits earn what plans cost.
-  for (int i = 0; i < 64; ++i) run(cache, 5000);
+  EXPECT_LE(sights, 64);
+  // What was earned meanwhile is there for what is worth it.
   made = 0;
   for (int64_t length = 6000; length < 6100; ++length) {
-    for (int sight = 0; sight < 2; ++sight) made += run(cache, length) ? 1 : 0;
+    for (int sight = 0; sight < 2; ++sight) made += run(cache, length, 10) ? 1 : 0;
   }
-  EXPECT_GE(made, 3);
-  EXPECT_LE(made, 6);
+  EXPECT_GE(made, 10);
+  EXPECT_LE(made, 48);
+}
+
+TEST(SignatureCache, full_it_takes_what_runs_shorter_or_stays_and_keeps_the_rest) {
+  SignatureCache cache = make_cache();
+  for (int64_t length = 0; length < 64; ++length) cache.find_at_once(of_length(length)), run(cache, length);
+  for (int64_t length = 0; length < 64; ++length) ASSERT_FALSE(run(cache, length));
+  int64_t made = 0;
+  for (int sight = 0; sight < 20; ++sight) made += run(cache, 100, 90) ? 1 : 0;
+  EXPECT_EQ(0, made) << "nothing is known to run longer";
+  for (int sight = 0; sight < 64; ++sight) made += run(cache, 100, 90) ? 1 : 0;
+  EXPECT_EQ(1, made) << "it comes again and again";
+}
+
+TEST(SignatureCache, what_has_long_been_unused_makes_room) {
+  SignatureCache cache = make_cache();
+  for (int64_t length = 0; length < 64; ++length) {
+    for (int sight = 0; sight < 500 && cache.find(of_length(length)).plan == nullptr; ++sight) run(cache, length);
+  }
+  ASSERT_EQ(64U, cache.plans().size());
+  for (int i = 0; i < 9000; ++i) cache.find(of_length(63));
+  EXPECT_FALSE(run(cache, 100));
+  EXPECT_TRUE(run(cache, 100));
+  EXPECT_EQ(nullptr, cache.find(of_length(0)).plan);
 }
 
 TEST(SignatureCache, spends_little_on_many_signatures_and_that_on_short_runs) {

@@ -98,7 +98,7 @@ TEST(SignaturePlan, old_signatures_leave_the_cache) {
   // Often enough for a plan when what has been paid for is used up.
   const auto come_to_stay = [&](int64_t n) {
     int count = 0;
-    for (int i = 0; i < 4; ++i) count = both.run_often({at::randn({n}), at::randn({n})});
+    for (int i = 0; i < 14; ++i) count = both.run_often({at::randn({n}), at::randn({n})});
     return count;
   };
   for (int64_t n = 1; n <= 70; ++n) come_to_stay(n);

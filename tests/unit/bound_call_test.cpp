@@ -1,0 +1,184 @@
+// Calls of the dynamic plan by bound kernels: as LibTorch's own, strides included, whatever the arguments look like.
+#include "plan/bound_call.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "ops_frame.h"
+
+namespace stator {
+namespace {
+
+using test::Arguments;
+
+// A call whose tensors are constants from argument `first_constant` on.
+class Bound {
+ public:
+  Bound(const char* key, const Arguments& arguments, size_t first_constant,
+        std::shared_ptr<MemoryBudget> budget = nullptr)
+      : packed_(std::make_shared<PackedWeights>(std::move(budget))) {
+    const Operator* op = find_operator(key);
+    node_ = graph_.create(op);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const c10::TypePtr& type = op->schema.arguments()[i].type();
+      graph_.add_input(
+          node_, i < first_constant ? graph_.add_param(&graph_.root(), type) : graph_.constant(arguments[i], type));
+    }
+    for (const auto& result : op->schema.returns()) graph_.add_output(node_, result.type());
+    graph_.append(&graph_.root(), node_);
+    implementation_ = with_bound_kernels(*node_, choose_implementation(*node_), packed_);
+  }
+
+  std::vector<c10::IValue> run(Arguments arguments) const {
+    std::vector<c10::IValue> results(node_->outputs.size());
+    std::vector<c10::IValue*> in, out;
+    for (c10::IValue& value : arguments) in.push_back(&value);
+    for (c10::IValue& value : results) out.push_back(&value);
+    c10::InferenceMode inference;
+    implementation_.run(
+        Call(in.data(), static_cast<int32_t>(in.size()), out.data(), nullptr, implementation_.data.get()));
+    return results;
+  }
+
+  void expect_like_libtorch(const Arguments& arguments) const {
+    torch::jit::Stack expected = arguments;
+    {
+      c10::InferenceMode inference;
+      node_->op->boxed(expected);
+    }
+    const std::vector<c10::IValue> results = run(arguments);
+    ASSERT_EQ(expected.size(), results.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const at::Tensor &a = expected[i].toTensor(), &b = results[i].toTensor();
+      ASSERT_EQ(a.sizes(), b.sizes());
+      ASSERT_EQ(a.strides(), b.strides()) << arguments[0].toTensor().sizes() << arguments[0].toTensor().strides();
+      ASSERT_TRUE(at::allclose(a, b, 1.3e-6, 2e-5)) << arguments[0].toTensor().sizes();
+    }
+  }
+  bool has_packed() const { return !packed_->all().empty(); }
+  ImplKind kind() const { return implementation_.kind; }
+
+ private:
+  Graph graph_;
+  Node* node_ = nullptr;
+  std::shared_ptr<PackedWeights> packed_;
+  Implementation implementation_;
+};
+
+std::mt19937& engine() {
+  static std::mt19937 engine(5);
+  return engine;
+}
+int64_t any_of(std::initializer_list<int64_t> choices) { return choices.begin()[engine()() % choices.size()]; }
+
+// Of these sizes, its dimensions in any order in memory, sometimes with gaps.
+at::Tensor laid_out_somehow(std::vector<int64_t> sizes) {
+  std::vector<int64_t> order(sizes.size()), places(sizes.size()), in_memory;
+  for (size_t i = 0; i < sizes.size(); ++i) order[i] = static_cast<int64_t>(i);
+  if (any_of({0, 1})) std::shuffle(order.begin(), order.end(), engine());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    places[order[i]] = static_cast<int64_t>(i);
+    in_memory.push_back(sizes[order[i]]);
+  }
+  const int64_t gap = any_of({0, 0, 0, 3});
+  in_memory.back() += gap;
+  return at::randn(in_memory).narrow(-1, 0, in_memory.back() - gap).permute(places);
+}
+
+TEST(BoundCall, convolutions_of_any_layout_are_libtorchs) {
+  at::manual_seed(3);
+  int bound = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const int64_t dims = any_of({1, 2}), channels = any_of({1, 2, 8}), out = any_of({1, 3, 64});
+    const int64_t groups = any_of({1, channels}), stride = any_of({1, 2}), padding = any_of({0, 1});
+    std::vector<int64_t> sizes{channels}, weights{out * groups, channels / groups};
+    if (any_of({0, 1, 1})) sizes.insert(sizes.begin(), any_of({1, 2}));
+    for (int64_t d = 0; d < dims; ++d) {
+      sizes.push_back(any_of({1, 3, 7}));
+      weights.push_back(any_of({1, 3}));
+      if (sizes.back() + 2 * padding < weights.back()) sizes.back() = weights.back();
+    }
+    const std::vector<int64_t> steps(dims, stride), zeros(dims, padding), ones(dims, 1);
+    const Arguments arguments{
+        laid_out_somehow(sizes), at::randn(weights), at::randn({weights[0]}), steps, zeros, ones, groups};
+    const Bound call(dims == 1 ? "aten::conv1d" : "aten::conv2d", arguments, 1);
+    EXPECT_EQ(ImplKind::kOut, call.kind());
+    call.expect_like_libtorch(arguments);
+    if (HasFatalFailure()) return;
+    bound += call.has_packed() ? 1 : 0;
+  }
+  EXPECT_GE(bound, 600);
+}
+
+TEST(BoundCall, recurrent_networks_of_any_layout_are_libtorchs) {
+  at::manual_seed(4);
+  struct Kind {
+    const char* key;
+    int64_t gates;
+  };
+  for (const auto& [key, gates] :
+       {Kind{"aten::lstm.input", 4}, Kind{"aten::gru.input", 3}, Kind{"aten::rnn_tanh.input", 1}}) {
+    for (int i = 0; i < 100; ++i) {
+      const bool first = any_of({0, 1}) == 1;
+      const int64_t batch = any_of({1, 3}), steps = any_of({1, 2, 9}), hidden = 8, directions = any_of({1, 2});
+      std::vector<at::Tensor> parameters;
+      for (int64_t d = 0; d < directions; ++d) {
+        parameters.insert(parameters.end(), {at::randn({gates * hidden, 5}), at::randn({gates * hidden, hidden}),
+                                             at::randn({gates * hidden}), at::randn({gates * hidden})});
+      }
+      const at::Tensor state = at::randn({directions, batch, hidden});
+      const at::Tensor input =
+          laid_out_somehow(first ? std::vector<int64_t>{batch, steps, 5} : std::vector<int64_t>{steps, batch, 5});
+      const Arguments arguments{
+          input,      gates == 4 ? c10::IValue(std::vector<at::Tensor>{state, state}) : c10::IValue(state),
+          parameters, true,
+          1,          0.0,
+          false,      directions == 2,
+          first};
+      const Bound call(key, arguments, 2);
+      call.expect_like_libtorch(arguments);
+      if (HasFatalFailure()) return;
+      EXPECT_TRUE(call.has_packed());
+    }
+  }
+}
+
+TEST(BoundCall, products_with_weights_are_libtorchs) {
+  at::manual_seed(5);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<int64_t> sizes{any_of({1, 4}), 64};
+    if (any_of({0, 1})) sizes.insert(sizes.begin(), any_of({1, 3}));
+    const at::Tensor input = laid_out_somehow(sizes), weight = at::randn({96, 64}), bias = at::randn({96});
+    const Arguments linear{input, weight, any_of({0, 1}) ? c10::IValue(bias) : c10::IValue()};
+    const Bound call("aten::linear", linear, 1);
+    call.expect_like_libtorch(linear);
+    const Arguments matmul{input, weight.t()};
+    Bound("aten::matmul", matmul, 1).expect_like_libtorch(matmul);
+    if (input.dim() != 2) continue;
+    EXPECT_TRUE(call.has_packed());
+    Bound("aten::mm", matmul, 1).expect_like_libtorch(matmul);
+    const Arguments addmm{bias, input, weight.t(), 1, any_of({0, 1}) ? 1 : 2};
+    Bound("aten::addmm", addmm, 2).expect_like_libtorch(addmm);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BoundCall, is_the_operators_own_where_kernels_are_not_for_it) {
+  const Arguments doubles{at::randn({2, 64}, at::kDouble), at::randn({96, 64}, at::kDouble), c10::IValue()};
+  Bound("aten::linear", doubles, 1).expect_like_libtorch(doubles);
+  const Arguments wrong{at::randn({2, 63}), at::randn({96, 64}), c10::IValue()};
+  EXPECT_THROW(Bound("aten::linear", wrong, 1).run(wrong), c10::Error);
+}
+
+TEST(BoundCall, without_memory_for_weights_the_operator_is_called) {
+  const Arguments arguments{at::randn({2, 64}), at::randn({96, 64}), c10::IValue()};
+  const Bound call("aten::linear", arguments, 1, std::make_shared<MemoryBudget>("test", 1000));
+  for (int i = 0; i < 3; ++i) call.expect_like_libtorch(arguments);
+  EXPECT_FALSE(call.has_packed());
+}
+
+}  // namespace
+}  // namespace stator

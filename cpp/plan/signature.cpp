@@ -13,7 +13,7 @@ SignatureEntry::Kind kind_of(const c10::IValue& value) {
   return value.isNone() ? Kind::kNone : Kind::kOther;
 }
 
-size_t hash_of(const SignatureEntry& entry) {
+size_t hash_of_entry(const SignatureEntry& entry) {
   size_t hash = c10::hash_combine(static_cast<size_t>(entry.kind), static_cast<size_t>(entry.number));
   hash = c10::hash_combine(hash, static_cast<size_t>(entry.tensor.dtype));
   for (int64_t size : entry.tensor.sizes) hash = c10::hash_combine(hash, static_cast<size_t>(size));
@@ -50,13 +50,20 @@ InputSignature::InputSignature(const RunValues& values) : threads_(values.thread
   entries_.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     entries_.push_back(SignatureEntry::of(values[i]));
-    hash_ = c10::hash_combine(hash_, hash_of(entries_.back()));
+    hash_ = c10::hash_combine(hash_, hash_of_entry(entries_.back()));
   }
+}
+
+size_t InputSignature::hash_of(const RunValues& values) {
+  size_t hash = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    hash = c10::hash_combine(hash, hash_of_entry(SignatureEntry::of(values[i])));
+  return hash;
 }
 
 InputSignature::InputSignature(std::vector<SignatureEntry> entries, int threads)
     : entries_(std::move(entries)), threads_(threads) {
-  for (const SignatureEntry& entry : entries_) hash_ = c10::hash_combine(hash_, hash_of(entry));
+  for (const SignatureEntry& entry : entries_) hash_ = c10::hash_combine(hash_, hash_of_entry(entry));
 }
 
 bool InputSignature::matches(const RunValues& values) const {

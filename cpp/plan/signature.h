@@ -44,6 +44,8 @@ class InputSignature {
   // Plans differ in how many parts large work is done in.
   int threads() const { return threads_; }
   size_t hash() const { return hash_; }
+  // That of InputSignature(values), without making one.
+  static size_t hash_of(const RunValues& values);
   // The same as *this == InputSignature(values), without making one.
   bool matches(const RunValues& values) const;
   bool operator==(const InputSignature& other) const {

@@ -71,10 +71,20 @@ SignatureCache::Entries::iterator SignatureCache::worth_less(Ticks time) {
   return longest->time / 5 > time / 4 ? longest : entries_.end();
 }
 
-bool SignatureCache::is_among_the_shortest(Ticks time) const {
-  const auto shorter =
-      std::count_if(seen_.begin(), seen_.end(), [&](const auto& seen) { return seen.second.time < time; });
-  return static_cast<size_t>(shorter) < limit_;
+bool SignatureCache::is_among_the_shortest(Ticks time) {
+  constexpr int64_t kLookupsBetween = 128;
+  if (lookups_ - shortest_known_at_ >= kLookupsBetween) {
+    shortest_known_at_ = lookups_;
+    longest_of_shortest_ = std::numeric_limits<Ticks>::max();
+    std::vector<Ticks> times;
+    for (const auto& [hash, seen] : seen_) times.push_back(seen.time);
+    if (times.size() >= limit_) {
+      const auto last = times.begin() + static_cast<ptrdiff_t>(limit_) - 1;
+      std::nth_element(times.begin(), last, times.end());
+      longest_of_shortest_ = *last;
+    }
+  }
+  return time <= longest_of_shortest_;
 }
 
 bool SignatureCache::is_worth_it(const Seen& seen) {

@@ -92,8 +92,8 @@ class SignatureCache {
   // All that follow with the mutex held. What is known of a signature without a plan, with this lookup; NULL: it has not been seen before.
   Seen* see(const InputSignature& signature);
   bool is_worth_it(const Seen& seen);
-  // Of the runs without a plan, one for each signature: as many are shorter as there is room for plans, or fewer.
-  bool is_among_the_shortest(Ticks time) const;
+  // Of runs without a plan, one for each signature: no more are shorter than there is room for plans.
+  bool is_among_the_shortest(Ticks time);
   // Whose place a plan on credit may take; end(): none's.
   Entries::iterator worth_less(Ticks time);
   // To the front, or the end if there is none.
@@ -110,6 +110,8 @@ class SignatureCache {
   Entries entries_;                                            // last used first
   std::unordered_multimap<size_t, Entries::iterator> places_;  // by the signature's hash
   std::unordered_map<size_t, Seen> seen_;
+  Ticks longest_of_shortest_ = std::numeric_limits<Ticks>::max();  // as of a while ago
+  int64_t shortest_known_at_ = 0;                                  // lookup
   int64_t lookups_ = 0;
   int64_t credit_;
   bool no_memory_ = false;

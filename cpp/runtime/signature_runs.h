@@ -28,6 +28,7 @@ class SignatureRuns {
   void trim() {
     only_kernels_ = nullptr;
     frames_.clear();
+    hashes_.clear();
   }
 
  private:
@@ -49,6 +50,7 @@ class SignatureRuns {
   const bool strict_;
   std::vector<int32_t> state_read_;
   std::vector<std::unique_ptr<BoundFrame>> frames_;  // last used first
+  std::vector<size_t> hashes_;                       // of their signatures
   BoundFrame* only_kernels_ = nullptr;
 };
 

@@ -16,10 +16,24 @@ struct Pooling {
   Windows windows;
   Run images;  // all before the pooled dimensions
   TensorMeta result;
+  bool reaches_beyond = false;
 };
 
+// `ceil_mode`: one window more where some of the input is left over. It reaches beyond what is around. False if there is none.
+bool round_up(Windows& windows) {
+  bool more = false;
+  for (int64_t d = 2 - windows.dims; d < 2; ++d) {
+    const int64_t room = windows.in[d] + 2 * windows.before[d] - windows.dilation[d] * (windows.size[d] - 1) - 1;
+    const int64_t next = windows.out[d] * windows.stride[d];
+    if (room % windows.stride[d] == 0 || next >= windows.in[d] + windows.before[d]) continue;
+    ++windows.out[d];
+    more = true;
+  }
+  return more;
+}
+
 // (self, kernel_size, stride, padding, ...): without strides windows lie side by side.
-std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c10::IValue* dilation) {
+std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c10::IValue* dilation, bool ceil_mode) {
   const TensorView* input = binding.tensor(0);
   if (!input || input->meta.dtype != at::kFloat || input->meta.numel() == 0) return std::nullopt;
   const int64_t first = input->meta.dim() - dims;
@@ -43,6 +57,7 @@ std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c1
     if (2 * windows.before[d] > windows.size[d]) return std::nullopt;
   }
   if (!set_positions(windows, {2 * windows.before[0], 2 * windows.before[1]})) return std::nullopt;
+  out.reaches_beyond = ceil_mode && round_up(windows);
   at::DimVector sizes(input->meta.sizes.begin(), input->meta.sizes.begin() + first);
   for (int64_t d = 2 - dims; d < 2; ++d) sizes.push_back(windows.out[d]);
   out.result = TensorMeta::contiguous(at::kFloat, sizes);
@@ -80,8 +95,9 @@ bool bind_pooling(Binding& binding, const Pooling& pooling, BoundKernel kernel, 
 // (self, kernel_size, stride, padding, dilation, ceil_mode)
 template <int64_t kDims>
 bool bind_max(Binding& binding) {
-  if (known_bool(binding.known(5)) != false || !binding.known(4)) return false;
-  const auto pooling = pooling_of(binding, kDims, binding.known(4));
+  const auto ceil_mode = known_bool(binding.known(5));
+  if (!ceil_mode || !binding.known(4)) return false;
+  const auto pooling = pooling_of(binding, kDims, binding.known(4), *ceil_mode);
   return pooling &&
          bind_pooling(binding, *pooling, kernels().pooling->largest, -std::numeric_limits<float>::infinity());
 }
@@ -89,9 +105,12 @@ bool bind_max(Binding& binding) {
 // (self, kernel_size, stride, padding, ceil_mode, count_include_pad[, divisor_override])
 template <int64_t kDims>
 bool bind_mean(Binding& binding) {
-  if (known_bool(binding.known(4)) != false || (kDims == 2 && !is_none(binding.known(6)))) return false;
-  const auto pooling = pooling_of(binding, kDims, nullptr);
-  if (!pooling || (pooling->windows.has_something_before() && known_bool(binding.known(5)) != true)) return false;
+  const auto ceil_mode = known_bool(binding.known(4));
+  if (!ceil_mode || (kDims == 2 && !is_none(binding.known(6)))) return false;
+  const auto pooling = pooling_of(binding, kDims, nullptr, *ceil_mode);
+  // What is beyond does not count as part of a window.
+  if (!pooling || pooling->reaches_beyond) return false;
+  if (pooling->windows.has_something_before() && known_bool(binding.known(5)) != true) return false;
   return bind_pooling(binding, *pooling, kernels().pooling->mean, 0.0f);
 }
 

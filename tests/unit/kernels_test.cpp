@@ -156,6 +156,17 @@ TEST_P(Tiles, unary_operators_are_atens) {
   }
 }
 
+TEST_P(Tiles, tanh_keeps_the_digits_of_small_numbers) {
+  const at::Tensor powers = at::arange(-149, 4, at::kDouble).exp2(),
+                   ones = at::tensor({1.0, -1.0, 1.37, -1.9}, at::kDouble);
+  const at::Tensor x = at::outer(powers, ones).flatten().to(at::kFloat), made = result_like(x);
+  TileExpression expression(x.sizes());
+  expression.store(expression.op(TileOpcode::kTanh, expression.load(view(x))), view(made));
+  run(expression);
+  const at::Tensor wanted = at::tanh(x.to(at::kDouble));
+  EXPECT_TRUE(at::allclose(wanted, made.to(at::kDouble), 2.5e-7, 1e-45));
+}
+
 struct Binary {
   TileOpcode code;
   at::Tensor (*aten)(const at::Tensor&, const at::Tensor&);

@@ -32,7 +32,7 @@ TEST_P(PoolingKernel, is_libtorchs_over_two_dimensions) {
                 padding{draw(0, window[0] / 2), draw(0, window[1] / 2)};
     const at::Tensor input = i % 3 ? awkward(sizes) : awkward(sizes).slice(3, 1).slice(2, 1);
     expect_bound(*GetParam(), "aten::max_pool2d",
-                 {input, window, stride, padding, Sizes{draw(1, 2), draw(1, 2)}, false});
+                 {input, window, stride, padding, Sizes{draw(1, 2), draw(1, 2)}, i % 2 == 0});
     expect_bound(*GetParam(), "aten::avg_pool2d",
                  {at::randn(sizes), window, stride, padding, false, true, c10::IValue()});
     if (HasFatalFailure()) return;
@@ -46,6 +46,8 @@ TEST_P(PoolingKernel, is_libtorchs_over_one_dimension) {
         const Sizes one{1}, before{window / 2};
         expect_bound(*GetParam(), "aten::max_pool1d",
                      {awkward({2, 3, length}), Sizes{window}, Sizes{stride}, before, one, false});
+        expect_bound(*GetParam(), "aten::max_pool1d",
+                     {awkward({2, 3, length}), Sizes{window}, Sizes{stride}, before, one, true});
         expect_bound(*GetParam(), "aten::avg_pool1d",
                      {at::randn({3, length}), Sizes{window}, Sizes{stride}, before, false, true});
         if (HasFatalFailure()) return;
@@ -63,10 +65,16 @@ TEST(PoolingBinder, leaves_the_rest_to_libtorch) {
   };
   const Sizes one{1}, two{2}, none{0};
   EXPECT_TRUE(binds({at::randn({2, 3, 8}), two, two, none, one, false}));
-  EXPECT_FALSE(binds({at::randn({2, 3, 8}), two, two, none, one, true}));
+  EXPECT_TRUE(binds({at::randn({2, 3, 9}), two, two, none, one, true}));
   EXPECT_FALSE(binds({at::randn({2, 3, 8}), two, two, two, one, false}));
   EXPECT_FALSE(binds({at::randn({2, 3, 1}), two, two, none, one, false}));
   EXPECT_FALSE(binds({at::randn({2, 3, 8}, at::kDouble), two, two, none, one, false}));
+  const auto means = [](int64_t length) {
+    return BoundOperator("aten::avg_pool1d", {at::randn({2, 3, length}), Sizes{2}, Sizes{2}, Sizes{0}, true, true})
+        .bound();
+  };
+  EXPECT_TRUE(means(8));
+  EXPECT_FALSE(means(9)) << "the last of one element only";
   const c10::IValue no_divisor;
   EXPECT_FALSE(
       BoundOperator("aten::avg_pool2d", {at::randn({1, 4, 4}), two, two, one, false, false, no_divisor}).bound());

@@ -87,7 +87,7 @@ bool SignatureCache::is_among_the_shortest(Ticks time) {
   return time <= longest_of_shortest_;
 }
 
-bool SignatureCache::is_worth_it(const Seen& seen) {
+bool SignatureCache::admit(const Seen& seen) {
   if (seen.often >= kOftenEnough) return true;
   const bool has_room = entries_.size() < limit_;
   if (has_room && credit_ > most_credit() / 4 * 3) return true;
@@ -111,7 +111,7 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool
   if (no_memory_) return {};
   earn(kEarnedByMiss);
   Seen* seen = see(signature);
-  const bool worth_it = found != entries_.end() || (seen && is_worth_it(*seen));
+  const bool worth_it = found != entries_.end() || (seen && admit(*seen));
   if (!worth_it && !at_once) return {};
   credit_ = std::max<int64_t>(credit_ - kCostOfPlan, 0);
   if (found == entries_.end()) found = insert(signature);
@@ -174,6 +174,7 @@ void SignatureCache::clear() {
   entries_.clear();
   places_.clear();
   seen_.clear();
+  longest_of_shortest_ = std::numeric_limits<Ticks>::max();
   no_memory_ = false;
 }
 

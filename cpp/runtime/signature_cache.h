@@ -91,7 +91,8 @@ class SignatureCache {
   using Entries = std::list<Entry>;
   // All that follow with the mutex held. What is known of a signature without a plan, with this lookup; NULL: it has not been seen before.
   Seen* see(const InputSignature& signature);
-  bool is_worth_it(const Seen& seen);
+  // Whether it is worth a plan. On credit, room is made for that; who comes often enough takes the place of the longest unused.
+  bool admit(const Seen& seen);
   // Of runs without a plan, one for each signature: no more are shorter than there is room for plans.
   bool is_among_the_shortest(Ticks time);
   // Whose place a plan on credit may take; end(): none's.

@@ -389,8 +389,8 @@ STATOR_API void stator_bytes_release(stator_bytes *bytes);
  *   is allocated by itself); `memory_limit_bytes` (at least 1; default: no limit); `plans` ("signature", the default: besides
  *   the plan for all shapes, bound plans for shapes that are seen again; "eager": for shapes as soon as they are seen; "dynamic": only the one
  *   for all, with LibTorch's kernels and no repacked weights); `strict` ("off", the default; "on": `forward` runs only on what `signature`
- *   declares, with dtype and all sizes of every input; the plan is made at load, which fails with a list of the nodes that have no bound kernel or must allocate; then runs of
- *   bound inputs, outputs not bound, allocate nothing once runtime and arena have been used with each other a few times).
+ *   declares, with dtype and all sizes of every input; the plan is made at load, which fails with a list of the nodes that have no bound
+ *   kernel or must allocate; then runs of bound inputs, outputs not bound, allocate nothing once runtime and arena have been used with each other a few times).
  * - stator_runtime_create, stator_pool_create: `intra_op_threads` (threads inside one run, at least 1; default: the processors that
  *   affinity and quota allow for a runtime, 1 in a pool); `inter_op_threads` (how many threads of the process's own
  *   may run a run's forks beside the caller, at least 0; with 0 forks run where they are waited for; default: one less than the processors

@@ -2,23 +2,54 @@
 
 #include <sys/mman.h>
 
-namespace stator {
+#include <algorithm>
 
-void* map_huge_pages(int64_t bytes) {
-  const size_t size = static_cast<size_t>(bytes), page = static_cast<size_t>(kHugePage);
+namespace stator {
+namespace {
+
+constexpr int64_t kSmallPage = 4096;
+// As much address space at once; it takes memory only where it has been written.
+constexpr int64_t kRegion = 8 * kHugePage;
+
+int64_t rounded_up(int64_t bytes, int64_t page) { return (bytes + page - 1) / page * page; }
+
+// Whole huge pages, aligned. NULL if there is no memory.
+char* map_huge_pages(int64_t bytes) {
+  const auto size = static_cast<size_t>(bytes), page = static_cast<size_t>(kHugePage);
   void* mapped = ::mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   auto* first = static_cast<char*>(mapped);
   auto* aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(first) + page - 1) / page * page);
   if (aligned != first) ::munmap(first, static_cast<size_t>(aligned - first));
-  // What is behind ends where whole small pages do.
-  constexpr size_t kSmallPage = 4096;
-  char* end = aligned + (size + kSmallPage - 1) / kSmallPage * kSmallPage;
-  if (end < first + size + page) ::munmap(end, static_cast<size_t>(first + size + page - end));
-  ::madvise(aligned, static_cast<size_t>(end - aligned), MADV_HUGEPAGE);  // a wish
+  if (aligned != first + page) ::munmap(aligned + size, static_cast<size_t>(first + page - aligned));
+  ::madvise(aligned, size, MADV_HUGEPAGE);  // a wish
   return aligned;
 }
 
-void unmap_huge_pages(void* mapped, int64_t bytes) { ::munmap(mapped, static_cast<size_t>(bytes)); }
+}  // namespace
+
+HugePages::~HugePages() {
+  if (left_ > 0) give_back(free_, left_);
+}
+
+void* HugePages::take(int64_t bytes) {
+  const int64_t needed = rounded_up(bytes, kSmallPage);
+  if (needed > left_) {
+    const int64_t region = std::max(kRegion, rounded_up(needed, kHugePage));
+    char* mapped = map_huge_pages(region);
+    if (!mapped) return nullptr;
+    if (left_ > 0) give_back(free_, left_);
+    free_ = mapped;
+    left_ = region;
+  }
+  void* piece = free_;
+  free_ += needed;
+  left_ -= needed;
+  return piece;
+}
+
+void HugePages::give_back(void* piece, int64_t bytes) noexcept {
+  ::munmap(piece, static_cast<size_t>(rounded_up(bytes, kSmallPage)));
+}
 
 }  // namespace stator

@@ -7,8 +7,23 @@ namespace stator {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// `bytes`, not 0, aligned to a huge page and zero: in such pages where the system has them, what is left in small ones. NULL if there is no memory.
-void* map_huge_pages(int64_t bytes);
-void unmap_huge_pages(void* mapped, int64_t bytes);
+// Pieces of such pages, one behind the other; what the system has none for lies in small ones. One thread at a time.
+class HugePages {
+ public:
+  HugePages() = default;
+  HugePages(const HugePages&) = delete;
+  HugePages& operator=(const HugePages&) = delete;
+  // Pieces stay.
+  ~HugePages();
+
+  // `bytes`, not 0, aligned to a small page and zero. NULL if there is no memory.
+  void* take(int64_t bytes);
+  // A piece, any thread, whether or not what it was taken from is there.
+  static void give_back(void* piece, int64_t bytes) noexcept;
+
+ private:
+  char* free_ = nullptr;  // address space that no piece has
+  int64_t left_ = 0;
+};
 
 }  // namespace stator

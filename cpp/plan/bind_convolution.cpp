@@ -178,8 +178,8 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
   const int64_t sizes[] = {spec.groups, kPatch, blocks, spec.in_channels, kConvolutionBlock};
   const std::string form = "patches of 2 by 2 results, blocks of " + std::to_string(kConvolutionBlock) +
                            " channels in " + std::to_string(spec.groups) + " groups";
-  return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&] {
-    at::Tensor out = empty_weights(sizes).zero_();
+  return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&](at::Tensor& out) {
+    out.zero_();
     auto* to = out.mutable_data_ptr<float>();
     const auto* from = weights.const_data_ptr<float>();
     for (int64_t i = 0; i < spec.groups * spec.out_channels; ++i) {
@@ -189,7 +189,6 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
       for (int64_t c = 0; c < spec.in_channels; ++c, from += 9)
         transform_weights(from, column + c * kConvolutionBlock, matrix);
     }
-    return out;
   });
 }
 
@@ -233,9 +232,9 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, const Convolut
   const int64_t sizes[] = {spec.groups, blocks, depth, side_by_side};
   std::string form = "blocks of ";
   form += std::to_string(side_by_side) + " channels in " + std::to_string(spec.groups) + " groups";
-  return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&] {
+  return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&](at::Tensor& out) {
     const at::Tensor wide = weights.to(at::kFloat);
-    at::Tensor out = empty_weights(sizes).zero_();
+    out.zero_();
     auto* to = out.mutable_data_ptr<float>();
     const auto* from = wide.const_data_ptr<float>();
     for (int64_t i = 0; i < spec.groups * channels; ++i) {
@@ -243,7 +242,6 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, const Convolut
       float* block = to + (group * blocks + channel / side_by_side) * depth * side_by_side;
       for (int64_t k = 0; k < depth; ++k) block[k * side_by_side + channel % side_by_side] = *from++;
     }
-    return out;
   });
 }
 

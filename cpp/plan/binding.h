@@ -55,9 +55,9 @@ class Binding {
   // A constant of the plan's own.
   virtual TensorView keep(at::Tensor constant) = 0;
   // A constant weight in the form that a kernel wants, which looks like `meta`. Made once in a module for all its plans: `form` names what
-  // `make` makes of `weight`.
+  // `fill` writes of `weight`.
   virtual TensorView packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
-                            const std::function<at::Tensor()>& make) = 0;
+                            const std::function<void(at::Tensor&)>& fill) = 0;
 
   // Calls `kernel` with the addresses of `reads`, then of `writes` (scratch is among the writes). `can_fail`: it may return false.
   virtual void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,

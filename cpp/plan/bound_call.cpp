@@ -86,11 +86,8 @@ class CallBinding final : public Binding {
     return view_of(kept_.back(), true);
   }
   TensorView packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
-                    const std::function<at::Tensor()>& make) override {
-    const TensorView view = keep(shared_.packed->get(weight, form, make));
-    // It may have come from a file.
-    if (view.meta != meta) throw std::length_error("a packed weight of another size");
-    return view;
+                    const std::function<void(at::Tensor&)>& fill) override {
+    return keep(shared_.packed->get(weight, form, meta, fill));
   }
 
   void run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,

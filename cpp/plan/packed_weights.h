@@ -12,6 +12,8 @@
 
 #include "graph/saved_plans.h"
 #include "memory/budget.h"
+#include "memory/huge_pages.h"
+#include "plan/tensor_meta.h"
 
 namespace stator {
 
@@ -20,8 +22,10 @@ class PackedWeights {
   // Their bytes count against `budget`, if there is one.
   explicit PackedWeights(std::shared_ptr<MemoryBudget> budget = nullptr) : charge_(std::move(budget)) {}
 
-  // The form `form` of a constant tensor; `make` makes it of `weight` at the first call. Any thread. Throws Error(kMemoryLimit).
-  at::Tensor get(const at::Tensor& weight, std::string_view form, const std::function<at::Tensor()>& make);
+  // The form `form` of a constant tensor, which looks like `meta`; `fill` writes it at the first call. Any thread. Throws Error(kMemoryLimit) and
+  // Error(kOutOfMemory).
+  at::Tensor get(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
+                 const std::function<void(at::Tensor&)>& fill);
   // A form that was made before and lies in a mapped file. Before the first get().
   void add(at::Tensor weight, std::string form, at::Tensor packed);
   std::vector<SavedWeight> all() const;
@@ -30,13 +34,13 @@ class PackedWeights {
   void trim();
 
  private:
+  at::Tensor room_for(const TensorMeta& meta);
+
   mutable std::mutex mutex_;
+  HugePages pages_;
   MemoryCharge charge_;
   std::vector<SavedWeight> entries_;  // weights are alive, so that nothing else comes to lie where they lie
   size_t from_file_ = 0;              // so many of them, the first: a mapped file's, not counted
 };
-
-// Room for such a form, of float32.
-at::Tensor empty_weights(at::IntArrayRef sizes);
 
 }  // namespace stator

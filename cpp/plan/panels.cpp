@@ -1,11 +1,11 @@
 #include "plan/panels.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 
 #include <string>
 
 #include "kernels/dispatch.h"
-#include "plan/packed_weights.h"
 
 namespace stator {
 namespace {
@@ -33,12 +33,11 @@ BoundKernel product_with(at::ScalarType dtype) {
 Panels packed_panels(Binding& binding, const at::Tensor& weight, const MatmulSpec& spec) {
   const int64_t count = panel_floats(spec.columns, spec.depth, kernels().matmul->panel);
   const at::ScalarType dtype = weight.scalar_type();
-  const auto pack = [&] {
-    const at::Tensor wide = with_floats(weight);
-    at::Tensor panels = empty_weights({count});
+  const auto pack = [&](at::Tensor& out) {
+    const at::Tensor wide = with_floats(weight), panels = dtype == at::kFloat ? out : at::empty({count}, at::kFloat);
     void* addresses[] = {const_cast<void*>(wide.const_data_ptr()), panels.mutable_data_ptr()};
     kernels().matmul->pack(&spec, addresses);
-    return panels.to(dtype);
+    if (dtype != at::kFloat) out.copy_(panels);
   };
   return {binding.packed(weight, form_of(spec), TensorMeta::contiguous(dtype, {count}), pack), product_with(dtype)};
 }

@@ -123,11 +123,8 @@ TensorView Tracer::keep(at::Tensor constant) {
 }
 
 TensorView Tracer::packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
-                          const std::function<at::Tensor()>& make) {
-  at::Tensor packed = packed_.get(weight, form, make);
-  // It may have come from a file.
-  if (TensorMeta::of(packed) != meta) throw std::length_error("a packed weight of another size");
-  plan_->packed.push_back(std::move(packed));
+                          const std::function<void(at::Tensor&)>& fill) {
+  plan_->packed.push_back(packed_.get(weight, form, meta, fill));
   return lasting(plan_->packed.back());
 }
 

@@ -94,7 +94,7 @@ class Tracer final : private Binding {
   TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override;
   TensorView keep(at::Tensor constant) override;
   TensorView packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
-                    const std::function<at::Tensor()>& make) override;
+                    const std::function<void(at::Tensor&)>& fill) override;
   void run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;
   void can_also(std::shared_ptr<const KernelVariants> variants) override;

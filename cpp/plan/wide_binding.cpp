@@ -1,7 +1,5 @@
 #include "plan/wide_binding.h"
 
-#include <ATen/ops/empty_strided.h>
-
 #include <stdexcept>
 #include <string>
 
@@ -123,9 +121,7 @@ TensorView WideBinding::widen(const Argument& argument) {
 TensorView WideBinding::widen_constant(const Argument& argument, const at::Tensor& stored) {
   if (stored.numel() > kMostWidened) throw std::domain_error("a constant too large to have it twice");
   const TensorMeta& meta = argument.shown.meta;
-  return binding_.packed(stored, "float32", meta, [&] {
-    return at::empty_strided(meta.sizes, meta.strides, at::TensorOptions(at::kFloat)).copy_(stored);
-  });
+  return binding_.packed(stored, "float32", meta, [&](at::Tensor& out) { out.copy_(stored); });
 }
 
 void WideBinding::narrow_results() {

@@ -38,8 +38,8 @@ class WideBinding final : public Binding {
   TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override { return binding_.scratch(dtype, sizes); }
   TensorView keep(at::Tensor constant) override { return binding_.keep(std::move(constant)); }
   TensorView packed(const at::Tensor& weight, std::string_view form, const TensorMeta& meta,
-                    const std::function<at::Tensor()>& make) override {
-    return binding_.packed(weight, form, meta, make);
+                    const std::function<void(at::Tensor&)>& fill) override {
+    return binding_.packed(weight, form, meta, fill);
   }
   void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;

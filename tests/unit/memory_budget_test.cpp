@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "graph/error.h"
 #include "graph/parser.h"
@@ -54,17 +55,26 @@ TEST(MemoryBlock, counts_what_it_has_and_gives_it_back) {
   EXPECT_EQ(budget->used(), 0);
 }
 
-TEST(HugePages, are_aligned_and_zero_and_go_back) {
-  for (int64_t bytes : {int64_t{1}, kHugePage, 3 * kHugePage + 5}) {
-    auto* mapped = static_cast<std::byte*>(map_huge_pages(bytes));
-    ASSERT_NE(mapped, nullptr);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(mapped) % kHugePage, 0);
-    EXPECT_TRUE(std::all_of(mapped, mapped + bytes, [](std::byte byte) { return byte == std::byte{0}; }));
-    mapped[bytes - 1] = std::byte{1};
-    unmap_huge_pages(mapped, bytes);
-    EXPECT_EQ(::msync(mapped, 1, MS_ASYNC), -1);
+TEST(HugePages, are_aligned_and_zero_and_go_back_piece_by_piece) {
+  const int64_t sizes[] = {1, kHugePage, 5000, 9 * kHugePage + 5, kHugePage};
+  std::vector<std::byte*> pieces;
+  {
+    HugePages pages;
+    for (int64_t bytes : sizes) {
+      auto* piece = static_cast<std::byte*>(pages.take(bytes));
+      ASSERT_NE(piece, nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(piece) % 4096, 0);
+      EXPECT_TRUE(std::all_of(piece, piece + bytes, [](std::byte byte) { return byte == std::byte{0}; }));
+      std::fill(piece, piece + bytes, std::byte{1});
+      pieces.push_back(piece);
+    }
+    EXPECT_EQ(pages.take(int64_t{1} << 60), nullptr);
   }
-  EXPECT_EQ(map_huge_pages(int64_t{1} << 60), nullptr);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    EXPECT_TRUE(std::all_of(pieces[i], pieces[i] + sizes[i], [](std::byte byte) { return byte == std::byte{1}; }));
+    HugePages::give_back(pieces[i], sizes[i]);
+    EXPECT_EQ(::msync(pieces[i], 1, MS_ASYNC), -1);
+  }
 }
 
 TEST(Frame, a_planted_leak_is_seen) {

@@ -22,6 +22,7 @@ struct Strip {
   int64_t a_row, a_step;
   const B* b;
   int64_t b_step, b_panel;  // b_panel: from a panel of columns to the next
+  bool again;               // all of b has just been read, for other rows
   int64_t depth;
   float* c;
   int64_t c_row;
@@ -30,6 +31,10 @@ struct Strip {
   bool relu;
   int64_t last;  // columns of the strip's last vector
 };
+
+// From so many rows on there is time to ask for b before it is wanted. With fewer a tile does little but read b, and asking takes as long again.
+constexpr int64_t kFewestRowsToFetch = kTileRows * 2 / 3;
+constexpr int64_t kCacheLine = 64;
 
 // How the last vector of a strip is used: all of it, or a part with the missing columns of b there (a panel) or not.
 enum class Last { kAll, kPartOfPanel, kPart };
@@ -60,6 +65,7 @@ void multiply_tile(const Strip<B>& strip) {
   const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step, b_panel = strip.b_panel;
   const float* a = strip.a;
   const B* b = strip.b;
+  const int64_t ahead = strip.again ? 0 : kPanels * b_panel;  // there lies what is wanted next: it is fetched
   Lanes sums[kUnroll][kSums];
   each<kUnroll * kSums>([&](auto i)
                             __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
@@ -71,6 +77,8 @@ void multiply_tile(const Strip<B>& strip) {
         right[v.value] = part.load(from);
       } else {
         right[v.value] = load(from);
+        constexpr bool kNewLine = v.value * kWidth * sizeof(B) % kCacheLine == 0;
+        if constexpr (kRows >= kFewestRowsToFetch && kNewLine) __builtin_prefetch(from + ahead, 0, 2);
       }
     });
     each<kSums>([&](auto i) __attribute__((always_inline)) {
@@ -134,6 +142,7 @@ void multiply_strip(Strip<B> strip, int64_t rows) {
   for (int64_t tiles = quotient_up(rows, kTileRows); tiles > 0; --tiles) {
     const int64_t height = quotient_up(rows, tiles);
     multiply_rows<kVectors, kLast>(strip, height);
+    strip.again = true;
     strip.a += height * strip.a_row;
     strip.c += height * strip.c_row;
     if (strip.bias) strip.bias += height * strip.bias_row;

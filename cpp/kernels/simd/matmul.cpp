@@ -29,16 +29,23 @@ Operands<B> operands_of(const MatmulSpec& spec, void* const* addresses) {
   return operands;
 }
 
-// Calls f with the operands of each batch.
+template <class B>
+Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t batch) {
+  const int64_t i = batch / spec.batches[1], j = batch % spec.batches[1];
+  operands.a += i * spec.a_batch[0] + j * spec.a_batch[1];
+  operands.b += i * spec.b_batch[0] + j * spec.b_batch[1];
+  operands.c += i * spec.c_batch[0] + j * spec.c_batch[1];
+  if (operands.bias) operands.bias += i * spec.bias_batch[0] + j * spec.bias_batch[1];
+  return operands;
+}
+
+// Calls f with the operands of batches first .. last - 1.
 template <class B, class F>
-void for_each_batch(const MatmulSpec& spec, const Operands<B>& operands, const F& f) {
-  for (int64_t i = 0; i < spec.batches[0]; ++i) {
-    Operands<B> one = operands;
-    one.a += i * spec.a_batch[0];
-    one.b += i * spec.b_batch[0];
-    one.c += i * spec.c_batch[0];
-    if (one.bias) one.bias += i * spec.bias_batch[0];
-    for (int64_t j = 0; j < spec.batches[1]; ++j) {
+void for_batches(const MatmulSpec& spec, const Operands<B>& operands, int64_t first, int64_t last, const F& f) {
+  for (int64_t batch = first; batch < last;) {
+    Operands<B> one = batch_of(spec, operands, batch);
+    const int64_t end = least(last, batch - batch % spec.batches[1] + spec.batches[1]);
+    for (; batch < end; ++batch) {
       f(one);
       one.a += spec.a_batch[1];
       one.b += spec.b_batch[1];
@@ -48,14 +55,10 @@ void for_each_batch(const MatmulSpec& spec, const Operands<B>& operands, const F
   }
 }
 
-template <class B>
-Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t batch) {
-  const int64_t i = batch / spec.batches[1], j = batch % spec.batches[1];
-  operands.a += i * spec.a_batch[0] + j * spec.a_batch[1];
-  operands.b += i * spec.b_batch[0] + j * spec.b_batch[1];
-  operands.c += i * spec.c_batch[0] + j * spec.c_batch[1];
-  if (operands.bias) operands.bias += i * spec.bias_batch[0] + j * spec.bias_batch[1];
-  return operands;
+// Of all batches.
+template <class B, class F>
+void for_each_batch(const MatmulSpec& spec, const Operands<B>& operands, const F& f) {
+  for_batches(spec, operands, 0, spec.batches[0] * spec.batches[1], f);
 }
 
 template <class B>
@@ -200,6 +203,18 @@ void finish_dots(const MatmulSpec& spec, const Operands<>& one, int64_t row, int
   }
 }
 
+// add(k, how to load) for all vectors of a sum, the last of which may be a part.
+template <class Add>
+STATOR_INLINE void add_along(int64_t depth, const Add& add) {
+  int64_t k = 0;
+  for (; k + kWidth <= depth; k += kWidth) {
+    add(k, [](const float* from) __attribute__((always_inline)) { return load(from); });
+  }
+  if (k == depth) return;
+  const Part part(depth - k);
+  add(k, [&](const float* from) __attribute__((always_inline)) { return part.load(from); });
+}
+
 // Eight dot products, kRows rows with kColumns columns. What lies outside is computed as what lies inside last, and not stored.
 template <int kRows, int kColumns>
 void dots_tile(const MatmulSpec& spec, const Operands<>& one, int64_t row, int64_t column) {
@@ -219,14 +234,7 @@ void dots_tile(const MatmulSpec& spec, const Operands<>& one, int64_t row, int64
       });
     });
   };
-  int64_t k = 0;
-  for (; k + kWidth <= spec.depth; k += kWidth) {
-    add(k, [](const float* from) __attribute__((always_inline)) { return load(from); });
-  }
-  if (k < spec.depth) {
-    const Part part(spec.depth - k);
-    add(k, [&](const float* from) __attribute__((always_inline)) { return part.load(from); });
-  }
+  add_along(spec.depth, add);
   float out[8];
   sum_each_of_8(sums, out);
   finish_dots<kRows, kColumns>(spec, one, row, column, out);
@@ -260,6 +268,43 @@ void dot(const MatmulSpec& spec, const Operands<>& one) {
   *one.c = spec.relu && sum < 0.0f ? 0.0f : sum;
 }
 
+// Up to here a dot product takes as long for its end, the sum of a vector's elements, as for its terms.
+constexpr int64_t kShortDot = 8 * kWidth;
+
+// The only dot products of eight batches at a time, of which the first `count` are stored.
+void dots_of_eight(const MatmulSpec& spec, const Operands<> (&of)[8], int64_t count) {
+  Lanes sums[8];
+  each<8>([&](auto i) { sums[i.value] = Lanes{}; });
+  add_along(spec.depth, [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
+    each<8>([&](auto i) __attribute__((always_inline)) {
+      sums[i.value] = fused(loaded(of[i.value].a + k), loaded(of[i.value].b + k), sums[i.value]);
+    });
+  });
+  float out[8];
+  sum_each_of_8(sums, out);
+  for (int64_t i = 0; i < count; ++i) finish<1>(out + i, 1, of[i].bias, 0, spec.relu, of[i].c);
+}
+
+// Of batches first .. last - 1; `first` is a multiple of eight, so that sums are the same however the batches are shared.
+void dots_of_batches(const MatmulSpec& spec, const Operands<>& operands, int64_t first, int64_t last) {
+  Operands<> group[8];
+  int64_t count = 0;
+  for_batches(spec, operands, first, last, [&](const Operands<>& one) {
+    group[count++] = one;
+    if (count < 8) return;
+    dots_of_eight(spec, group, count);
+    count = 0;
+  });
+  if (count == 0) return;
+  for (int64_t i = count; i < 8; ++i) group[i] = group[0];
+  dots_of_eight(spec, group, count);
+}
+
+void dots_of_batches(const MatmulSpec& spec, const Operands<>& operands, int64_t batches) {
+  share(spec.parts, quotient_up(batches, 8),
+        [&](int64_t first, int64_t last) { dots_of_batches(spec, operands, 8 * first, least(8 * last, batches)); });
+}
+
 // For all of a product and for its pieces.
 using Dots = void (*)(const MatmulSpec&, const Operands<>&);
 Dots dots_for(const MatmulSpec& spec) {
@@ -290,7 +335,10 @@ bool dots(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
   const Operands<> operands = operands_of(spec, addresses);
   const Dots dots = dots_for(spec);
-  if (spec.parts > 1) {
+  const int64_t batches = spec.batches[0] * spec.batches[1];
+  if (dots == dot && batches > 1 && spec.depth <= kShortDot) {
+    dots_of_batches(spec, operands, batches);
+  } else if (spec.parts > 1) {
     dots_in_parts(spec, operands, dots);
   } else {
     for_each_batch(spec, operands, [&](const Operands<>& one) { dots(spec, one); });

@@ -29,9 +29,9 @@ Operands<B> operands_of(const MatmulSpec& spec, void* const* addresses) {
   return operands;
 }
 
+// Of batch i in the outer dimension, j in the inner one.
 template <class B>
-Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t batch) {
-  const int64_t i = batch / spec.batches[1], j = batch % spec.batches[1];
+Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t i, int64_t j) {
   operands.a += i * spec.a_batch[0] + j * spec.a_batch[1];
   operands.b += i * spec.b_batch[0] + j * spec.b_batch[1];
   operands.c += i * spec.c_batch[0] + j * spec.c_batch[1];
@@ -39,13 +39,19 @@ Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t batch
   return operands;
 }
 
+template <class B>
+Operands<B> batch_of(const MatmulSpec& spec, const Operands<B>& operands, int64_t batch) {
+  return batch_of(spec, operands, batch / spec.batches[1], batch % spec.batches[1]);
+}
+
 // Calls f with the operands of batches first .. last - 1.
 template <class B, class F>
 void for_batches(const MatmulSpec& spec, const Operands<B>& operands, int64_t first, int64_t last, const F& f) {
-  for (int64_t batch = first; batch < last;) {
-    Operands<B> one = batch_of(spec, operands, batch);
-    const int64_t end = least(last, batch - batch % spec.batches[1] + spec.batches[1]);
-    for (; batch < end; ++batch) {
+  const int64_t inner = spec.batches[1];
+  int64_t i = first / inner, j = first % inner;
+  for (int64_t batch = first; batch < last; ++i, j = 0) {
+    Operands<B> one = batch_of(spec, operands, i, j);
+    for (; j < inner && batch < last; ++j, ++batch) {
       f(one);
       one.a += spec.a_batch[1];
       one.b += spec.b_batch[1];

@@ -132,6 +132,12 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature) {
   return find(signature, when_ == When::kAtOnce);
 }
 
+std::shared_ptr<const SignaturePlan> SignatureCache::find_made(const InputSignature& signature) {
+  std::lock_guard lock(mutex_);
+  const auto found = touch(signature);
+  return found == entries_.end() ? nullptr : found->plan;
+}
+
 SignatureCache::Found SignatureCache::find_at_once(const InputSignature& signature) { return find(signature, true); }
 
 void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {

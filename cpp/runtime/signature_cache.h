@@ -42,6 +42,8 @@ class SignatureCache {
     bool make = false;
   };
   Found find(const InputSignature& signature);
+  // The plan that there is, NULL if none. For a caller who would not make one.
+  std::shared_ptr<const SignaturePlan> find_made(const InputSignature& signature);
   // How long a run without a plan took.
   void took(const InputSignature& signature, Ticks time);
   // As find(), for a caller who wants the plan now, whatever it costs.

@@ -29,12 +29,10 @@ void SignatureRuns::run(State& state) {
   const RunValues values{frame_.inputs(), state.slots, state_read_, threads_};
   if (BoundFrame* bound = kept(values)) return run_bound(*bound, state);
   InputSignature signature(values);
+  if (strict_) return run_strict(signature, state);
   SignatureCache::Found found = warms_up_ ? cache_.find_at_once(signature) : cache_.find(signature);
   if (found.plan) {
     run_bound(keep(std::move(found.plan)), state);
-  } else if (strict_) {
-    throw Error(ErrorCode::kShapeMismatch,
-                "strict mode: no plan was made at load for inputs that lie so in memory: bind contiguous ones");
   } else if (found.make) {
     run_recorded(std::move(signature), state);
   } else {
@@ -42,6 +40,14 @@ void SignatureRuns::run(State& state) {
     run_dynamic(state);
     cache_.took(signature, ticks() - start);
   }
+}
+
+void SignatureRuns::run_strict(const InputSignature& signature, State& state) {
+  std::shared_ptr<const SignaturePlan> plan = cache_.find_made(signature);
+  if (!plan)
+    throw Error(ErrorCode::kShapeMismatch,
+                "strict mode: no plan was made at load for inputs that lie so in memory: bind contiguous ones");
+  run_bound(keep(std::move(plan)), state);
 }
 
 void SignatureRuns::run_dynamic(State& state) {

@@ -40,6 +40,7 @@ class SignatureRuns {
   void run_bound(BoundFrame& bound, State& state);
   void run_recorded(InputSignature signature, State& state);
   void run_dynamic(State& state);
+  void run_strict(const InputSignature& signature, State& state);
 
   Frame& frame_;
   MemoryBlock& workspace_;

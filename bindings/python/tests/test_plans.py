@@ -109,6 +109,21 @@ def test_strict_mode_runs_what_was_declared_and_refuses_the_rest(load):
         model(torch.randn(2, 256)[:, ::2])
 
 
+def test_strict_mode_keeps_its_plan_whatever_else_comes(load):
+    model = load("mlp", strict=True, signature="x: float32[2, 128]")
+    x = torch.randn(2, 128)
+    expected = torch.tensor(model(x).numpy())
+    with model.runtime() as another, model.arena() as arena:
+        for row in range(129, 199):
+            strided = torch.randn(2, row)[:, :128]
+            for _ in range(70):
+                with pytest.raises(stator.Error, match="contiguous"):
+                    model(strided)
+        another.bind(x)
+        another.run(arena)
+        torch.testing.assert_close(torch.tensor(arena.output(0).numpy()), expected)
+
+
 def test_strict_mode_lists_the_nodes_in_the_way(load):
     with pytest.raises(stator.UnsupportedError) as error:
         load("counter", strict=True, signature="x: float32[3]")

@@ -1,16 +1,17 @@
 #include "memory/huge_pages.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace stator {
 namespace {
 
-constexpr int64_t kSmallPage = 4096;
 // As much address space at once; it takes memory only where it has been written.
 constexpr int64_t kRegion = 8 * kHugePage;
 
+int64_t small_page() { return ::sysconf(_SC_PAGESIZE); }
 int64_t rounded_up(int64_t bytes, int64_t page) { return (bytes + page - 1) / page * page; }
 
 // Whole huge pages, aligned. NULL if there is no memory.
@@ -33,7 +34,7 @@ HugePages::~HugePages() {
 }
 
 void* HugePages::take(int64_t bytes) {
-  const int64_t needed = rounded_up(bytes, kSmallPage);
+  const int64_t needed = rounded_up(bytes, small_page());
   if (needed > left_) {
     const int64_t region = std::max(kRegion, rounded_up(needed, kHugePage));
     char* mapped = map_huge_pages(region);
@@ -49,7 +50,7 @@ void* HugePages::take(int64_t bytes) {
 }
 
 void HugePages::give_back(void* piece, int64_t bytes) noexcept {
-  ::munmap(piece, static_cast<size_t>(rounded_up(bytes, kSmallPage)));
+  ::munmap(piece, static_cast<size_t>(rounded_up(bytes, small_page())));
 }
 
 }  // namespace stator

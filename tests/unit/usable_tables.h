@@ -1,6 +1,7 @@
-// The tables of kernels that this CPU can run.
+// The tables of kernels that this CPU can run, up to the one that plans are made for: their scratch is as large as that one wants it.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/dispatch.h"
@@ -18,6 +19,7 @@ inline std::vector<const KernelTable*> usable_tables() {
     tables.push_back(find_kernels("AVX512"));
   }
 #endif
+  tables.erase(std::find(tables.begin(), tables.end(), &kernels()) + 1, tables.end());
   return tables;
 }
 

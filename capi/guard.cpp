@@ -50,10 +50,9 @@ stator_status* status_of_current_exception() noexcept {
   }
 }
 
-void require(bool condition, const char* parameter, const char* what) {
-  if (!condition)
-    throw Error(ErrorCode::kInvalidArgument, std::string("parameter \"") + parameter + "\" " + what,
-                {"", "", "", parameter});
+void refuse(const char* parameter, const char* what) {
+  throw Error(ErrorCode::kInvalidArgument, std::string("parameter \"") + parameter + "\" " + what,
+              {"", "", "", parameter});
 }
 
 }  // namespace stator::capi

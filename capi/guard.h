@@ -22,7 +22,12 @@ stator_status* guarded(F&& body) noexcept {
 }
 
 // Throws Error(kInvalidArgument) that names the parameter.
-void require(bool condition, const char* parameter, const char* what);
+[[noreturn]] void refuse(const char* parameter, const char* what);
+
+inline void require(bool condition, const char* parameter, const char* what) {
+  if (!condition) [[unlikely]]
+    refuse(parameter, what);
+}
 
 inline void require_handle(const void* handle, const char* parameter) {
   require(handle != nullptr, parameter, "is NULL");

@@ -80,6 +80,9 @@ enum class TileOpcode : uint8_t {
   kDiv,
   kMax,  // * NaN wins
   kMin,  // * NaN wins
+  // * x, and a number that it may not be below or above: an x that is equal to it, as -0 is to 0, stays. So does NaN.
+  kClampMin,
+  kClampMax,
   kPow,
   kAtan2,
   kFmod,
@@ -98,6 +101,7 @@ enum class TileOpcode : uint8_t {
   kNot,
   // Three inputs.
   kMulAdd,     // * c + a * b
+  kClamp,      // * (x, least, most), numbers
   kWhere,      // * a (a bool) ? b : c
   kLeakyRelu,  // (x, slope)
   kElu,        // (x, alpha): x > 0 ? x : alpha * (exp(x) - 1)
@@ -151,10 +155,11 @@ struct TileKernels {
   BoundKernel run;  // of a TileProgram; addresses: of the loads, then of the stores
 };
 
-// Which operators take scalars as they are: the first two inputs of those with two.
+// Which operators take scalars as they are: the first two inputs of those with two, any of a clamp.
 constexpr bool takes_scalars(TileOpcode code, TileType type) {
-  return type == TileType::kFloat && ((code >= TileOpcode::kAdd && code <= TileOpcode::kMin) ||
-                                      (code >= TileOpcode::kEqual && code <= TileOpcode::kGreaterEqual));
+  return type == TileType::kFloat &&
+         ((code >= TileOpcode::kAdd && code <= TileOpcode::kClampMax) ||
+          (code >= TileOpcode::kEqual && code <= TileOpcode::kGreaterEqual) || code == TileOpcode::kClamp);
 }
 
 }  // namespace stator

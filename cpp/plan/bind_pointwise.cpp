@@ -222,15 +222,18 @@ bool pow_scalar(Binding& binding) {
 bool clamp(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin(0, 0) || p.compute() == at::kBool) return false;
-  Node x = p.in(0);
+  bool bounds[] = {false, false};
   for (size_t bound : {size_t{1}, size_t{2}}) {
     if (bound >= binding.node().inputs.size()) break;
     if (binding.known(bound) && binding.known(bound)->isNone()) continue;
     const std::optional<double> number = p.number_of(bound);
     if (!number || std::isnan(*number)) return false;
-    x = p.op(bound == 1 ? O::kMax : O::kMin, x, p.in(bound));
+    bounds[bound - 1] = true;
   }
-  return p.store(x);
+  const auto& [least, most] = bounds;
+  if (least && most) return p.store(p.op(O::kClamp, p.in(0), p.in(1), p.in(2)));
+  if (least) return p.store(p.op(O::kClampMin, p.in(0), p.in(1)));
+  return p.store(most ? p.op(O::kClampMax, p.in(0), p.in(2)) : p.in(0));
 }
 
 template <TileOpcode kCode>
@@ -244,7 +247,7 @@ bool clamp_one(Binding& binding) {
 bool relu6(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin(0, 0) || p.compute() == at::kBool) return false;
-  return p.store(p.op(O::kMin, p.op(O::kMax, p.in(0), p.number(0)), p.number(6)));
+  return p.store(p.op(O::kClamp, p.in(0), p.number(0), p.number(6)));
 }
 
 bool gelu(Binding& binding) {
@@ -512,8 +515,8 @@ constexpr Entry kEntries[] = {
     {"aten::__or__.Tensor", bitwise_of_bools<O::kOr>},
     {"aten::bitwise_not", bitwise_not_of_bools},
     {"aten::clamp", clamp},
-    {"aten::clamp_min", clamp_one<O::kMax>},
-    {"aten::clamp_max", clamp_one<O::kMin>},
+    {"aten::clamp_min", clamp_one<O::kClampMin>},
+    {"aten::clamp_max", clamp_one<O::kClampMax>},
     {"aten::hardtanh", clamp},
     {"aten::relu6", relu6},
     {"aten::gelu", gelu},

@@ -1,6 +1,7 @@
 #include "plan/signature_plan.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/dispatch.h"
 #include "memory/greedy_by_size.h"
@@ -142,7 +143,9 @@ void make_room(const SignaturePlan& plan) {
 
 std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSignature signature,
                                                    const Recording& recording, PackedWeights& packed) {
+  static std::atomic<int64_t> plans_made{0};
   auto plan = Tracer(dynamic, std::move(signature), recording, packed).trace();
+  plan->number = ++plans_made;
   drop_unread(*plan);
   absorb_zeros(*plan);
   absorb_copies(*plan);

@@ -98,6 +98,7 @@ struct SignatureStep {
 };
 
 struct SignaturePlan {
+  int64_t number = 0;             // no other plan of the process has it; from 1
   const Plan* dynamic = nullptr;  // outlives it
   InputSignature signature;
   std::vector<Buffer> buffers;
@@ -111,6 +112,9 @@ struct SignaturePlan {
   int64_t group_bytes = 0;    // what Static Runtime's groups would take for the same buffers
   bool shares_work = false;   // kernels may share work among the threads of a run
   bool only_kernels = false;  // no step but kernels, and at the end a put of the result: one tensor, in the arena
+
+  // What the result of a plan of only_kernels looks like.
+  const TensorMeta& result_meta() const { return steps.back().value->view.meta; }
 
   // Instructions of the dynamic plan whose work bound kernels do.
   int64_t bound_count = 0;

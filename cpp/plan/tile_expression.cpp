@@ -185,15 +185,16 @@ const TileExpression::NodeData* TileExpression::clamped_by(const NodeData& op, T
     transfer.least = std::max(transfer.least, 0.0f);
     return &nodes_[op.inputs[0]];
   }
-  if (op.code != TileOpcode::kMax && op.code != TileOpcode::kMin) return nullptr;
-  const bool first = nodes_[op.inputs[0]].kind == NodeData::Kind::kNumber;
-  const NodeData& bound = nodes_[op.inputs[first ? 0 : 1]];
-  if (bound.kind != NodeData::Kind::kNumber) return nullptr;
-  const auto number = static_cast<float>(bound.real);
-  if (op.code == TileOpcode::kMin && number < transfer.least) return nullptr;  // all would be `least`
-  float& limit = op.code == TileOpcode::kMax ? transfer.least : transfer.most;
-  limit = op.code == TileOpcode::kMax ? std::max(limit, number) : std::min(limit, number);
-  return &nodes_[op.inputs[first ? 1 : 0]];
+  const auto bound = [&](int input) { return static_cast<float>(nodes_[op.inputs[input]].real); };
+  if (op.code == TileOpcode::kClampMax || op.code == TileOpcode::kClamp) {
+    const float most = bound(op.code == TileOpcode::kClamp ? 2 : 1);
+    if (most < transfer.least) return nullptr;  // all would be `least`
+    transfer.most = std::min(transfer.most, most);
+  } else if (op.code != TileOpcode::kClampMin) {
+    return nullptr;
+  }
+  if (op.code != TileOpcode::kClampMax) transfer.least = std::max(transfer.least, bound(1));
+  return &nodes_[op.inputs[0]];
 }
 
 bool TileExpression::stores_zeros() const {

@@ -61,7 +61,8 @@ void Arena::clear() noexcept {
   contents_->lent.clear();
   contents_->elsewhere.set(0, "");
   contents_->set_bytes(contents_->block.bytes());
-  generation_.fetch_add(1, std::memory_order_acq_rel);
+  contents_->result_of = 0;
+  next_generation();
 }
 
 void Arena::reset() {
@@ -80,10 +81,14 @@ void Arena::trim() {
   state_.store(kEmpty, std::memory_order_release);
 }
 
+bool Arena::placed_for(const Plan& plan) const {
+  return contents_->plan == &plan && contents_->version == plan.observed_version.load(std::memory_order_acquire);
+}
+
 void Arena::place(const Plan& plan) {
+  if (placed_for(plan)) return;
   ArenaContents& contents = *contents_;
-  int64_t version = plan.observed_version.load(std::memory_order_acquire);
-  if (contents.plan == &plan && contents.version == version) return;
+  const int64_t version = plan.observed_version.load(std::memory_order_acquire);
   std::vector<int64_t> capacities;
   ArenaLayout layout = plan.layout(Place::kArena, &capacities);
   if (contents.plan != &plan) {
@@ -109,6 +114,10 @@ void Arena::place(const Plan& plan) {
 
 ArenaContents& Arena::begin(const Plan& plan) {
   claim();
+  return empty_for(plan);
+}
+
+ArenaContents& Arena::empty_for(const Plan& plan) {
   try {
     clear();
     place(plan);
@@ -116,6 +125,21 @@ ArenaContents& Arena::begin(const Plan& plan) {
     abandon();
     throw;
   }
+  return *contents_;
+}
+
+// As the plan left it: nobody else holds the tensor, which could have been given another shape.
+bool Arena::holds_result_of(const SignaturePlan& again) const {
+  if (contents_->result_of != again.number) return false;
+  constexpr size_t kOwnHolders = 3;  // its buffer, `result` and `outputs`
+  const at::Tensor& tensor = contents_->outputs.front();
+  return tensor.use_count() == kOwnHolders && tensor.storage().use_count() == 1 && again.result_meta().matches(tensor);
+}
+
+ArenaContents& Arena::begin_again(const Plan& plan, const SignaturePlan& again) {
+  claim();
+  if (!placed_for(plan) || !holds_result_of(again)) return empty_for(plan);
+  next_generation();
   return *contents_;
 }
 
@@ -133,6 +157,7 @@ void Arena::finish() {
 void Arena::abandon() noexcept {
   contents_->result = c10::IValue();
   contents_->outputs.clear();
+  contents_->result_of = 0;
   state_.store(kEmpty, std::memory_order_release);
 }
 

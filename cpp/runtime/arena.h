@@ -13,6 +13,7 @@
 
 #include "memory/block.h"
 #include "ops/call.h"
+#include "plan/signature_plan.h"
 #include "runtime/module.h"
 
 namespace stator {
@@ -27,6 +28,7 @@ struct ArenaContents {
   std::vector<const PlannedBuffer*> lent;  // the caller's memory that outputs of this run were placed in
   c10::IValue result;
   std::vector<at::Tensor> outputs;  // the result's tensors, depth first
+  int64_t result_of = 0;            // the number of the plan of only_kernels that made it; else 0
   std::atomic<int64_t> leases{0};
   std::atomic<int64_t> bytes{0};  // that results lie in, as the module's metrics count them
 
@@ -74,6 +76,9 @@ class Arena {
   // For a run: begin() empties the arena and places `plan`'s outputs; then exactly one of finish() and abandon().
   // begin() throws Error(kBusy) if the arena is running or leased, and then changes nothing.
   ArenaContents& begin(const Plan& plan);
+  // The same before a run of `again`, a plan of only_kernels made of `plan`. Where it made what the arena holds, the result and `outputs`
+  // stay: its tensor is the one that the run would make, and only its elements are to be written.
+  ArenaContents& begin_again(const Plan& plan, const SignaturePlan& again);
   // finish() throws Error(kMemoryLimit) if the results are too much; the run is then to be abandoned.
   void finish();
   void abandon() noexcept;
@@ -82,7 +87,15 @@ class Arena {
   enum : int { kEmpty, kFilled, kRunning };
   void claim();
   void clear() noexcept;
+  // Once it is claimed; abandons it if it throws.
+  ArenaContents& empty_for(const Plan& plan);
   void place(const Plan& plan);
+  bool placed_for(const Plan& plan) const;
+  bool holds_result_of(const SignaturePlan& again) const;
+  // By who has claimed it.
+  void next_generation() {
+    generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   std::shared_ptr<ArenaContents> contents_;
   std::atomic<int> state_{kEmpty};

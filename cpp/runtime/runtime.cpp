@@ -334,7 +334,7 @@ bool StaticRuntime::run_again(const StaticMethod& method, Arena& arena) {
   const bool limited = budget_->limited();
   if (!bound || (limited && !state_->slots.empty())) return false;
   Frame& frame = state->frame;
-  ArenaContents& contents = arena.begin(frame.plan());
+  ArenaContents& contents = arena.begin_again(frame.plan(), bound->plan());
   bool done = false;
   try {
     frame.place(contents);
@@ -344,10 +344,13 @@ bool StaticRuntime::run_again(const StaticMethod& method, Arena& arena) {
     if (bound->plan().shares_work) threads.emplace(options_.intra_op_threads);
     done = bound->prepare_again(workspace_) && bound->run_kernels();
     if (done) {
-      bound->put(bound->steps().back());
-      c10::IValue& result = frame.slot(frame.plan().outputs[0]);
-      contents.outputs.push_back(result.toTensor());
-      contents.result = std::move(result);
+      if (contents.outputs.empty()) {
+        bound->put(bound->steps().back());
+        c10::IValue& result = frame.slot(frame.plan().outputs[0]);
+        contents.outputs.push_back(result.toTensor());
+        contents.result = std::move(result);
+        contents.result_of = bound->plan().number;
+      }
       metrics_->plan_hit();
       arena.finish();
     } else {

@@ -228,6 +228,30 @@ TEST_P(Tiles, binary_operators_are_atens_however_inputs_meet) {
   }
 }
 
+// Which zero it is, and NaN. x is one element for all as well.
+TEST_P(Tiles, clamps_are_atens_to_the_bit) {
+  const auto with_sign = [](const at::Tensor& x) {
+    return at::stack({x.to(at::kDouble), at::signbit(x).logical_and(~x.isnan())});
+  };
+  for (at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong}) {
+    for (const at::Tensor& x : {numbers({700}, dtype), numbers({5}, dtype, 1), numbers({}, dtype, 1).expand({40})}) {
+      for (const auto& [least, most] : {std::pair(0.0, 6.0), {-3.0, -0.0}, {2.0, -2.0}}) {
+        const auto expect = [&](const at::Tensor& clamped, TileOpcode code, auto... bounds) {
+          const at::Tensor wanted = clamped.to(dtype), made = result_like(wanted);
+          TileExpression expression(x.sizes());
+          const Node in = expression.load(view(x));
+          expression.store(expression.op(code, in, expression.number(bounds, *tile_type(dtype))...), view(made));
+          run(expression);
+          expect_same(with_sign(wanted), with_sign(made), 0);
+        };
+        expect(at::clamp(x.contiguous(), least, most), TileOpcode::kClamp, least, most);
+        expect(at::clamp_min(x.contiguous(), least), TileOpcode::kClampMin, least);
+        expect(at::clamp_max(x.contiguous(), most), TileOpcode::kClampMax, most);
+      }
+    }
+  }
+}
+
 constexpr at::ScalarType kAll[] = {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf, at::kBool,
                                    at::kLong,  at::kInt,    at::kShort,    at::kChar, at::kByte};
 

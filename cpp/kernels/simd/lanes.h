@@ -114,7 +114,26 @@ STATOR_INLINE uint32_t not_at_least(Lanes value, Lanes least) {
 }
 
 STATOR_INLINE Lanes greater(Lanes a, Lanes b) { return a > b ? a : b; }
-STATOR_INLINE Lanes magnitude_of(Lanes value) { return greater(value, -value); }
+
+using LaneBits = int32_t __attribute__((vector_size(sizeof(Lanes))));
+
+STATOR_INLINE LaneBits bits_of(Lanes value) {
+  LaneBits bits;
+  __builtin_memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+STATOR_INLINE Lanes from_bits(LaneBits bits) {
+  Lanes value;
+  __builtin_memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+constexpr int32_t kAllButSign = 0x7fffffff;
+STATOR_INLINE Lanes magnitude_of(Lanes value) { return from_bits(bits_of(value) & kAllButSign); }
+// -value where `sign` is negative.
+STATOR_INLINE Lanes negated_as(Lanes sign, Lanes value) {
+  return from_bits(bits_of(value) ^ (bits_of(sign) & ~kAllButSign));
+}
 
 // The first `count` of a vector's elements, 1 at least. The others are not touched in memory, and 0 in a vector.
 class Part {

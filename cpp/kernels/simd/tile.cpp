@@ -61,6 +61,17 @@ void binary(void* out, const void* a, const void* b, const void*, int64_t n) {
   });
 }
 
+// Numbers are bounds, and scalars where scalars are taken.
+template <bool kScalarA>
+void clamp_floats(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  const Vec<float> one(*static_cast<const float*>(a)), least(*static_cast<const float*>(b)),
+      most(*static_cast<const float*>(c));
+  for_vectors<float>(n, [&](int64_t i, int64_t count) {
+    at::vec::clamp(kScalarA ? one : load<float>(a, i, count), least, most)
+        .store(static_cast<float*>(out) + i, static_cast<int>(count));
+  });
+}
+
 template <class T, auto kFormula>
 void ternary(void* out, const void* a, const void* b, const void* c, int64_t n) {
   for_vectors<T>(n, [&](int64_t i, int64_t count) {
@@ -93,6 +104,17 @@ void mul_add_int(void* out, const void* a, const void* b, const void* c, int64_t
   const auto* y = static_cast<const uint64_t*>(b);
   const auto* z = static_cast<const uint64_t*>(c);
   for (int64_t i = 0; i < n; ++i) static_cast<uint64_t*>(out)[i] = z[i] + x[i] * y[i];
+}
+
+// `most` where that is below `least`.
+void clamp_int(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  const auto* x = static_cast<const int64_t*>(a);
+  const auto* least = static_cast<const int64_t*>(b);
+  const auto* most = static_cast<const int64_t*>(c);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t raised = x[i] < least[i] ? least[i] : x[i];
+    static_cast<int64_t*>(out)[i] = most[i] < raised ? most[i] : raised;
+  }
 }
 
 float from_bfloat16(uint16_t bits) { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
@@ -181,6 +203,8 @@ struct OpTable {
     at(t, O::kDiv) = binary<T, [](const V& a, const V& b) { return a / b; }>;
     at(t, O::kMax) = binary<T, [](const V& a, const V& b) { return at::vec::maximum(a, b); }>;
     at(t, O::kMin) = binary<T, [](const V& a, const V& b) { return at::vec::minimum(a, b); }>;
+    at(t, O::kClampMin) = binary<T, [](const V& a, const V& b) { return at::vec::clamp_min(a, b); }>;
+    at(t, O::kClampMax) = binary<T, [](const V& a, const V& b) { return at::vec::clamp_max(a, b); }>;
     at(t, O::kPow) = binary<T, [](const V& a, const V& b) { return a.pow(b); }>;
     at(t, O::kAtan2) = binary<T, [](const V& a, const V& b) { return a.atan2(b); }>;
     at(t, O::kFmod) = binary<T, [](const V& a, const V& b) { return a.fmod(b); }>;
@@ -195,6 +219,7 @@ struct OpTable {
     at(t, O::kGreater) = binary_plain<float, T, [](T a, T b) { return b < a ? 1.0f : 0.0f; }>;
     at(t, O::kGreaterEqual) = binary_plain<float, T, [](T a, T b) { return a >= b ? 1.0f : 0.0f; }>;
     at(t, O::kMulAdd) = ternary<T, [](const V& a, const V& b, const V& c) { return at::vec::fmadd(a, b, c); }>;
+    at(t, O::kClamp) = ternary<T, [](const V& a, const V& b, const V& c) { return at::vec::clamp(a, b, c); }>;
     at(t, O::kWhere) = where<T>;
     at(t, O::kLeakyRelu) =
         ternary<T, [](const V& a, const V& slope, const V&) { return a * V::blendv(slope, V(1), a > V(0)); }>;
@@ -223,6 +248,9 @@ struct OpTable {
     at(t, O::kDiv) = binary<float, [](const V& a, const V& b) { return a / b; }, kA, kB>;
     at(t, O::kMax) = binary<float, [](const V& a, const V& b) { return at::vec::maximum(a, b); }, kA, kB>;
     at(t, O::kMin) = binary<float, [](const V& a, const V& b) { return at::vec::minimum(a, b); }, kA, kB>;
+    at(t, O::kClampMin) = binary<float, [](const V& a, const V& b) { return at::vec::clamp_min(a, b); }, kA, kB>;
+    at(t, O::kClampMax) = binary<float, [](const V& a, const V& b) { return at::vec::clamp_max(a, b); }, kA, kB>;
+    if constexpr (kB) at(t, O::kClamp) = clamp_floats<kA>;
     at(t, O::kEqual) = binary<float, [](const V& a, const V& b) { return a.eq(b); }, kA, kB>;
     at(t, O::kNotEqual) = binary<float, [](const V& a, const V& b) { return a.ne(b); }, kA, kB>;
     at(t, O::kLess) = binary<float, [](const V& a, const V& b) { return a.lt(b); }, kA, kB>;
@@ -252,6 +280,8 @@ struct OpTable {
     at(t, O::kMul) = binary_plain<U, U, [](U a, U b) { return a * b; }>;
     at(t, O::kMax) = binary_plain<I, I, [](I a, I b) { return b < a ? a : b; }>;
     at(t, O::kMin) = binary_plain<I, I, [](I a, I b) { return a < b ? a : b; }>;
+    at(t, O::kClampMin) = at(t, O::kMax);
+    at(t, O::kClampMax) = at(t, O::kMin);
     at(t, O::kEqual) = binary_plain<float, I, [](I a, I b) { return a == b ? 1.0f : 0.0f; }>;
     at(t, O::kNotEqual) = binary_plain<float, I, [](I a, I b) { return a != b ? 1.0f : 0.0f; }>;
     at(t, O::kLess) = binary_plain<float, I, [](I a, I b) { return a < b ? 1.0f : 0.0f; }>;
@@ -259,6 +289,7 @@ struct OpTable {
     at(t, O::kGreater) = binary_plain<float, I, [](I a, I b) { return b < a ? 1.0f : 0.0f; }>;
     at(t, O::kGreaterEqual) = binary_plain<float, I, [](I a, I b) { return a >= b ? 1.0f : 0.0f; }>;
     at(t, O::kMulAdd) = mul_add_int;
+    at(t, O::kClamp) = clamp_int;
     at(t, O::kWhere) = where<I>;
   }
 

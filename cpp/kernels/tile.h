@@ -142,6 +142,8 @@ struct TileProgram {
   int32_t dims;  // at least 1
   int64_t sizes[kMostTileDims];
   bool by_rows;  // tiles do not cross the innermost dimension, so that inputs are read in place
+  // The last operator, of floats, writes them where the last store is to go, run by run of the innermost dimension, and not into a tile.
+  bool last_in_place;
   int32_t load_count, store_count, constant_count, op_count;
   const TileWalk* loads;
   const TileWalk* stores;

@@ -468,6 +468,7 @@ class TileCompiler {
     program.dims = static_cast<int32_t>(sizes_.size());
     std::copy(sizes_.begin(), sizes_.end(), program.sizes);
     program.by_rows = by_rows_;
+    program.last_in_place = last_writes_runs();
     program.load_count = static_cast<int32_t>(out_->loads.size());
     program.store_count = static_cast<int32_t>(out_->stores.size());
     program.constant_count = static_cast<int32_t>(out_->constants.size());
@@ -477,6 +478,15 @@ class TileCompiler {
     program.constants = out_->constants.data();
     program.ops = out_->ops.data();
     program.parts = parts_of_work(nanoseconds(), threads_);
+  }
+
+  // The last operator makes nothing but what is stored last, as floats that lie side by side in the innermost dimension.
+  bool last_writes_runs() const {
+    const TileWalk& store = out_->stores.back();
+    if (by_rows_ || store.in_place || out_->ops.empty()) return false;
+    const TileOp& last = out_->ops.back();
+    return store.reg == last.out && store.dtype == TileDtype::kFloat &&
+           store.strides[sizes_.size() - 1] == sizeof(float) && last.type == TileType::kFloat;
   }
 
   // What one thread takes, about.

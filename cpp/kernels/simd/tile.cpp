@@ -458,14 +458,36 @@ class Runner {
     }
   }
 
-  void run_ops(int64_t n) {
-    for (int i = 0; i < program_.op_count; ++i) {
+  bool is_scalar(int reg) const { return program_.scalars >> reg & 1; }
+
+  OpRun run_of(const TileOp& op) const {
+    const bool a = is_scalar(op.inputs[0]), b = is_scalar(op.inputs[1]);
+    const auto code = static_cast<int>(op.code);
+    return a || b ? kOps.scalar[a][b][code] : kOps.run[static_cast<int>(op.type)][code];
+  }
+
+  void run_ops(int count, int64_t n) {
+    for (int i = 0; i < count; ++i) {
       const TileOp& op = program_.ops[i];
-      const bool a = program_.scalars >> op.inputs[0] & 1, b = program_.scalars >> op.inputs[1] & 1;
-      const auto code = static_cast<int>(op.code);
-      const OpRun run = a || b ? kOps.scalar[a][b][code] : kOps.run[static_cast<int>(op.type)][code];
-      run(registers_[op.out], registers_[op.inputs[0]], registers_[op.inputs[1]], registers_[op.inputs[2]], n);
+      run_of(op)(registers_[op.out], registers_[op.inputs[0]], registers_[op.inputs[1]], registers_[op.inputs[2]], n);
     }
+  }
+
+  void run_last_in_place(int64_t start, int64_t n) {
+    const TileOp& op = program_.ops[program_.op_count - 1];
+    const int store = program_.store_count - 1;
+    void* base = addresses_[program_.load_count + store];
+    const OpRun run = run_of(op);
+    const void* inputs[3];
+    int64_t steps[3];
+    for (int k = 0; k < 3; ++k) {
+      inputs[k] = registers_[op.inputs[k]];
+      steps[k] = is_scalar(op.inputs[k]) ? 0 : sizeof(float);
+    }
+    for_runs(program_.stores[store], start, n, [&](int64_t done, int64_t offset, int64_t count) {
+      const auto input = [&](int k) { return static_cast<const char*>(inputs[k]) + done * steps[k]; };
+      run(at(base, offset), input(0), input(1), input(2), count);
+    });
   }
 
   // Tiles of the elements in a row, over all dimensions.
@@ -485,8 +507,9 @@ class Runner {
         const TileWalk& walk = program_.stores[i];
         if (walk.in_place) registers_[walk.reg] = at(addresses_[program_.load_count + i], start * bytes(walk));
       }
-      run_ops(n);
-      for (int i = 0; i < program_.store_count; ++i) {
+      run_ops(program_.op_count - program_.last_in_place, n);
+      if (program_.last_in_place) run_last_in_place(start, n);
+      for (int i = 0; i < program_.store_count - program_.last_in_place; ++i) {
         const TileWalk& walk = program_.stores[i];
         if (!walk.in_place)
           transfer(walk, addresses_[program_.load_count + i], kElements[static_cast<int>(walk.dtype)].store, start, n);
@@ -531,7 +554,7 @@ class Runner {
       const TileWalk& walk = program_.stores[i];
       if (walk.in_place) registers_[walk.reg] = place(walk, addresses_[program_.load_count + i]);
     }
-    run_ops(n);
+    run_ops(program_.op_count, n);
     for (int i = 0; i < program_.store_count; ++i) {
       const TileWalk& walk = program_.stores[i];
       if (!walk.in_place)
@@ -540,8 +563,17 @@ class Runner {
     }
   }
 
-  // Elements start .. start + n of the iteration space, run by run of the innermost dimension.
-  void transfer(const TileWalk& walk, void* base, Transfer move, int64_t start, int64_t n) {
+  [[gnu::noinline]] void transfer(const TileWalk& walk, void* base, Transfer move, int64_t start, int64_t n) {
+    const int64_t register_bytes = kElements[static_cast<int>(walk.dtype)].register_bytes;
+    const int64_t step = walk.strides[program_.dims - 1];
+    for_runs(walk, start, n, [&](int64_t done, int64_t offset, int64_t count) {
+      move(at(registers_[walk.reg], done * register_bytes), at(base, offset), step, count);
+    });
+  }
+
+  // f(elements before it, bytes from the base, elements) for each run of the innermost dimension in elements start .. start + n of the space.
+  template <class F>
+  void for_runs(const TileWalk& walk, int64_t start, int64_t n, const F& f) {
     const int inner = program_.dims - 1;
     int64_t index[kMostTileDims] = {};
     int64_t rest = start, offset = 0;
@@ -550,11 +582,10 @@ class Runner {
       rest /= program_.sizes[d];
       offset += index[d] * walk.strides[d];
     }
-    const int64_t register_bytes = kElements[static_cast<int>(walk.dtype)].register_bytes;
     for (int64_t done = 0; done < n;) {
       const int64_t in_run = program_.sizes[inner] - index[inner];
       const int64_t count = in_run < n - done ? in_run : n - done;
-      move(at(registers_[walk.reg], done * register_bytes), at(base, offset), walk.strides[inner], count);
+      f(done, offset, count);
       done += count;
       offset -= index[inner] * walk.strides[inner];
       index[inner] = 0;

@@ -1,6 +1,8 @@
 // Convolution of each channel alone: depthwise.h says what it computes. Compiled once per CPU capability.
 #include "kernels/depthwise.h"
 
+#include <cmath>
+
 #include "kernels/simd/share.h"
 #include "kernels/simd/windows.h"
 
@@ -12,12 +14,45 @@ namespace {
 
 // Rows of results that are computed at once, so that a row of the input is loaded for all of them.
 constexpr int64_t kRowsAtOnce = 4;
+// Rows after which the next column of vectors comes: few, so that the input is read about as it lies in memory; more where loading the weights for
+// each takes longer.
+constexpr int64_t rows_of_band(int size) { return size == 3 ? 16 : 32; }
 
-// Of one image.
+// Of one image. Handed on as a value with all that is used for each row: it stays in registers, where what is behind a reference is read again
+// after each store.
 struct Channel {
   const float *in, *weights;
-  float bias;
+  float bias, least, most;
   float* out;
+  int64_t in_row, in_rows, rows_before, out_row;
+};
+
+#if defined(CPU_CAPABILITY_AVX512)
+constexpr int kRegisters = 32;
+#else
+constexpr int kRegisters = 16;
+#endif
+// Sums of a result, over every other column, so that they wait less for one another.
+constexpr int kSums = kRegisters / 16;
+
+// The weights of a channel, each in all lanes: in registers if there is room beside sums, a column and a mask or two.
+template <int kSize>
+class Weights {
+ public:
+  STATOR_INLINE explicit Weights(const float* weights) : from_(weights) {
+    if constexpr (kKept) each<kSize * kSize>([&](auto i) { lanes_[i.value] = all_lanes(weights[i.value]); });
+  }
+  template <int kRow, int kColumn>
+  STATOR_INLINE Lanes get() const {
+    constexpr int kAt = kRow * kSize + kColumn;
+    if constexpr (kKept) return lanes_[kAt];
+    return all_lanes(from_[kAt]);
+  }
+
+ private:
+  static constexpr bool kKept = kSize * kSize + kRowsAtOnce + 2 < kRegisters;
+  const float* from_;
+  Lanes lanes_[kKept ? kSize * kSize : 1];
 };
 
 // A vector of results of a row: the columns of the input that their windows' first columns meet begin at `first`.
@@ -58,51 +93,60 @@ class AtEnd {
 };
 
 template <int kSize, int kStride, int kRows, class Columns>
-STATOR_INLINE void convolve_rows(const DepthwiseSpec& spec, const Channel& channel, int64_t y, const Columns& columns,
-                                 float* out, const Part& part) {
-  Lanes sums[kRows];
-  each<kRows>([&](auto i) __attribute__((always_inline)) { sums[i.value] = all_lanes(channel.bias); });
+STATOR_INLINE void convolve_rows(const Channel& channel, const Weights<kSize>& weights, int64_t y,
+                                 const Columns& columns, float* out, const Part& part) {
+  Lanes sums[kRows][kSums] = {};
+  each<kRows>([&](auto i) __attribute__((always_inline)) { sums[i.value][0] = all_lanes(channel.bias); });
   each<(kRows - 1) * kStride + kSize>([&](auto r) __attribute__((always_inline)) {
-    const int64_t row = y * kStride - spec.rows_before + r.value;
-    if (row < 0 || row >= spec.in_rows) return;
+    const int64_t row = y * kStride - channel.rows_before + r.value;
+    if (row < 0 || row >= channel.in_rows) return;
     each<kSize>([&](auto x) __attribute__((always_inline)) {
-      const Lanes in = columns.load_column(channel.in + row * spec.in_row, x);
+      const Lanes in = columns.load_column(channel.in + row * channel.in_row, x);
       each<kRows>([&](auto i) __attribute__((always_inline)) {
         constexpr int kRow = r.value - i.value * kStride;
-        if constexpr (kRow >= 0 && kRow < kSize)
-          sums[i.value] = fused(all_lanes(channel.weights[kRow * kSize + x.value]), in, sums[i.value]);
+        Lanes& sum = sums[i.value][x.value % kSums];
+        if constexpr (kRow >= 0 && kRow < kSize) sum = fused(weights.template get<kRow, x.value>(), in, sum);
       });
     });
   });
   each<kRows>([&](auto i) __attribute__((always_inline)) {
-    if (spec.clamps) sums[i.value] = clamped(sums[i.value], spec.least, spec.most);
-    part.store(sums[i.value], out + (y + i.value) * spec.out_row);
+    Lanes sum = sums[i.value][0];
+    if constexpr (kSums == 2) sum += sums[i.value][1];
+    part.store(clamped(sum, channel.least, channel.most), out + (y + i.value) * channel.out_row);
   });
 }
 
+// Rows y .. end of results, in a column of vectors that begins at `out` in the first row of all.
 template <int kSize, int kStride, class Columns>
-void convolve_columns(const DepthwiseSpec& spec, const Channel& channel, const Columns& columns, float* out,
-                      int64_t count) {
+void convolve_columns(const Channel channel, int64_t y, int64_t end, const Columns columns, float* out, int64_t count) {
   const Part part(count);
-  int64_t y = 0;
-  for (; y + kRowsAtOnce <= spec.out_rows; y += kRowsAtOnce)
-    convolve_rows<kSize, kStride, kRowsAtOnce>(spec, channel, y, columns, out, part);
-  if (spec.out_rows - y >= 2) {
-    convolve_rows<kSize, kStride, 2>(spec, channel, y, columns, out, part);
-    y += 2;
+  const Weights<kSize> weights(channel.weights);
+  for (; y + kRowsAtOnce <= end; y += kRowsAtOnce)
+    convolve_rows<kSize, kStride, kRowsAtOnce>(channel, weights, y, columns, out, part);
+  switch (end - y) {
+    case 3:
+      return convolve_rows<kSize, kStride, 3>(channel, weights, y, columns, out, part);
+    case 2:
+      return convolve_rows<kSize, kStride, 2>(channel, weights, y, columns, out, part);
+    case 1:
+      return convolve_rows<kSize, kStride, 1>(channel, weights, y, columns, out, part);
   }
-  if (y < spec.out_rows) convolve_rows<kSize, kStride, 1>(spec, channel, y, columns, out, part);
 }
 
 template <int kSize, int kStride>
 void convolve_channel(const DepthwiseSpec& spec, const Channel& channel) {
-  for (int64_t x = 0; x < spec.out_columns; x += kWidth) {
-    const int64_t first = x * kStride - spec.columns_before, count = least(kWidth, spec.out_columns - x);
-    if (first >= 0 && first + kSize - 1 + kStride * kWidth <= spec.in_columns) {
-      convolve_columns<kSize, kStride>(spec, channel, Inside<kSize, kStride>{first}, channel.out + x, count);
-    } else {
-      const AtEnd<kSize, kStride> columns(first, spec.in_columns);
-      convolve_columns<kSize, kStride>(spec, channel, columns, channel.out + x, count);
+  for (int64_t y = 0; y < spec.out_rows; y += rows_of_band(kSize)) {
+    const int64_t end = least(y + rows_of_band(kSize), spec.out_rows);
+    for (int64_t x = 0; x < spec.out_columns; x += kWidth) {
+      const int64_t first = x * kStride - spec.columns_before, count = least(kWidth, spec.out_columns - x);
+      const auto convolve = [&](const auto& columns) {
+        convolve_columns<kSize, kStride>(channel, y, end, columns, channel.out + x, count);
+      };
+      if (first >= 0 && first + kSize - 1 + kStride * kWidth <= spec.in_columns) {
+        convolve(Inside<kSize, kStride>{first});
+      } else {
+        convolve(AtEnd<kSize, kStride>(first, spec.in_columns));
+      }
     }
   }
 }
@@ -131,8 +175,17 @@ bool convolve(const void* specification, void* const* addresses) {
   share(spec.parts, spec.images * spec.groups, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t image = i / spec.groups, c = i - image * spec.groups;
-      convolve_one(spec, {in + image * spec.in_image + c * spec.in_channel, weights + c * spec.size * spec.size,
-                          bias ? bias[c] : 0.0f, out + image * spec.out_image + c * spec.out_channel});
+      const Channel channel{.in = in + image * spec.in_image + c * spec.in_channel,
+                            .weights = weights + c * spec.size * spec.size,
+                            .bias = bias ? bias[c] : 0.0f,
+                            .least = spec.clamps ? spec.least : -INFINITY,
+                            .most = spec.clamps ? spec.most : INFINITY,
+                            .out = out + image * spec.out_image + c * spec.out_channel,
+                            .in_row = spec.in_row,
+                            .in_rows = spec.in_rows,
+                            .rows_before = spec.rows_before,
+                            .out_row = spec.out_row};
+      convolve_one(spec, channel);
     }
   });
   return true;

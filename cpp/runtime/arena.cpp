@@ -128,12 +128,13 @@ ArenaContents& Arena::empty_for(const Plan& plan) {
   return *contents_;
 }
 
-// As the plan left it: nobody else holds the tensor, which could have been given another shape.
+// As the plan left it: nobody else holds the tensor, and who held it has given it no other shape or memory.
 bool Arena::holds_result_of(const SignaturePlan& again) const {
   if (contents_->result_of != again.number) return false;
   constexpr size_t kOwnHolders = 3;  // its buffer, `result` and `outputs`
   const at::Tensor& tensor = contents_->outputs.front();
-  return tensor.use_count() == kOwnHolders && tensor.storage().use_count() == 1 && again.result_meta().matches(tensor);
+  return tensor.use_count() == kOwnHolders && again.result_meta().matches(tensor) && tensor.storage_offset() == 0 &&
+         tensor.storage().use_count() == 1 && contents_->block.holds(tensor.storage().data());
 }
 
 ArenaContents& Arena::begin_again(const Plan& plan, const SignaturePlan& again) {

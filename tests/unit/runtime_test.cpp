@@ -2,7 +2,10 @@
 #include "runtime/runtime.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 #include "graph/error.h"
 #include "session.h"
@@ -58,6 +61,71 @@ TEST(Results, views_of_one_memory_part) {
     EXPECT_TRUE(at::equal((x + x)[0], elements[1].toTensor()));
     EXPECT_FALSE(elements[0].toTensor().is_alias_of(elements[1].toTensor()));
     EXPECT_TRUE(elements[0].is(elements[2])) << "one tensor in two places is one";
+  }
+}
+
+// Runs on bound inputs into one arena, of which each has the last one's tensor as its result.
+class RunsAgain : public testing::Test {
+ protected:
+  at::Tensor run(StaticRuntime& runtime) {
+    runtime.run(*session_.module->methods()[0], arena_);
+    EXPECT_EQ(arena_.outputs().size(), 1u);
+    EXPECT_TRUE(arena_.result().toTensor().is_same(arena_.outputs()[0]));
+    return arena_.outputs()[0];
+  }
+  at::Tensor bind_and_run(StaticRuntime& runtime, const at::Tensor& x) {
+    runtime.bind(*session_.module->methods()[0], 0, x);
+    at::Tensor result;
+    for (int i = 0; i < 4; ++i) result = run(runtime);
+    EXPECT_TRUE(at::equal(x + x, result));
+    return result;
+  }
+
+  Session session_{R"(graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = aten::add.Tensor(%x, %x, %one)
+  return (%a)
+)"};
+  Arena arena_{session_.module};
+};
+
+TEST_F(RunsAgain, write_the_same_tensor) {
+  at::Tensor x = at::rand({2, 3});
+  const c10::TensorImpl* made = bind_and_run(session_.runtime, x).unsafeGetTensorImpl();
+  const int64_t generation = arena_.generation();
+  x.fill_(4);
+  EXPECT_TRUE(at::equal(run(session_.runtime), at::full({2, 3}, 8.0)));
+  EXPECT_EQ(arena_.outputs()[0].unsafeGetTensorImpl(), made);
+  EXPECT_EQ(arena_.generation(), generation + 1);
+}
+
+TEST_F(RunsAgain, make_the_result_whatever_was_done_to_the_last_one) {
+  const at::Tensor x = at::rand({2, 3});
+  const auto expect_result_after = [&](const std::function<void(at::Tensor)>& change) {
+    bind_and_run(session_.runtime, x);
+    const c10::InferenceMode inference;
+    change(arena_.outputs()[0]);
+    const at::Tensor result = run(session_.runtime);
+    EXPECT_EQ(result.strides(), x.strides());
+    EXPECT_TRUE(at::equal(x + x, result));
+  };
+  expect_result_after([](const at::Tensor& result) { result.as_strided_({3, 2}, {1, 3}); });
+  expect_result_after([](const at::Tensor& result) { result.as_strided_({1, 3}, {3, 1}, 3); });
+  expect_result_after([](const at::Tensor& result) { result.set_(at::zeros({2, 3})); });
+}
+
+TEST_F(RunsAgain, take_turns_with_others_in_one_arena) {
+  const auto other = session_.runtime.clone();
+  for (int turn = 0; turn < 3; ++turn) {
+    bind_and_run(session_.runtime, at::rand({2, 3}));
+    bind_and_run(*other, at::rand({4, 5}));
+    EXPECT_EQ(run(session_.runtime).sizes(), at::IntArrayRef({2, 3}));
+    EXPECT_EQ(run(*other).sizes(), at::IntArrayRef({4, 5}));
+    arena_.reset();
+    EXPECT_TRUE(arena_.outputs().empty());
+    EXPECT_EQ(run(session_.runtime).sizes(), at::IntArrayRef({2, 3}));
+    arena_.trim();
+    EXPECT_EQ(run(*other).sizes(), at::IntArrayRef({4, 5}));
   }
 }
 

@@ -100,8 +100,13 @@ enum class TileOpcode : uint8_t {
   kXor,
   kNot,
   // Three inputs.
-  kMulAdd,     // * c + a * b
-  kClamp,      // * (x, least, most), numbers
+  kMulAdd,  // * c + a * b
+  kClamp,   // * (x, least, most), numbers
+  // Two operators in one, each rounded: the second one's other input is c.
+  kAddAdd,
+  kAddMul,
+  kSubMul,
+  kMulMul,
   kWhere,      // * a (a bool) ? b : c
   kLeakyRelu,  // (x, slope)
   kElu,        // (x, alpha): x > 0 ? x : alpha * (exp(x) - 1)

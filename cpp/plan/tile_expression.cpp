@@ -1,6 +1,8 @@
 #include "plan/tile_expression.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "plan/parts.h"
 
@@ -241,6 +243,7 @@ class TileCompiler {
 
   std::shared_ptr<const TileSpecification> compile() {
     find_used();
+    join_pairs();
     copy_stored_loads();
     if (!lay_out_dimensions()) return nullptr;
     add_walks();
@@ -260,6 +263,45 @@ class TileCompiler {
       for (int32_t input : nodes_[i].inputs) last_use_[input] = std::max(last_use_[input], i);
     }
     stores_ = expression_.stores_;
+  }
+
+  static std::optional<TileOpcode> pair_of(TileOpcode first, TileOpcode second) {
+    using O = TileOpcode;
+    if (second == O::kAdd && first == O::kAdd) return O::kAddAdd;
+    if (second != O::kMul) return std::nullopt;
+    if (first == O::kAdd) return O::kAddMul;
+    if (first == O::kSub) return O::kSubMul;
+    return first == O::kMul ? std::optional(O::kMulMul) : std::nullopt;
+  }
+
+  // Two operators that follow one another are one where nothing else wants what the first makes: its tile is neither written nor read. Not where
+  // an input is one element for all, which the first takes as it is.
+  void join_pairs() {
+    int32_t before = -1;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (last_use_[i] < 0 || nodes_[i].kind != NodeData::Kind::kOp) continue;
+      NodeData& node = nodes_[i];
+      const auto at = static_cast<int32_t>(i), first = std::exchange(before, at);
+      if (first < 0 || last_use_[first] != at || node.type == TileType::kInt) continue;
+      const bool is_first = node.inputs[0] == first, is_second = node.inputs[1] == first;
+      const std::optional<TileOpcode> joined = pair_of(nodes_[first].code, node.code);
+      if (!joined || is_first == is_second) continue;
+      const int32_t inputs[] = {nodes_[first].inputs[0], nodes_[first].inputs[1], node.inputs[is_first ? 1 : 0]};
+      if (std::any_of(std::begin(inputs), std::end(inputs), [&](int32_t input) { return is_one_for_all(input); }))
+        continue;
+      node.code = *joined;
+      std::copy(std::begin(inputs), std::end(inputs), node.inputs);
+      for (int32_t input : inputs) last_use_[input] = std::max(last_use_[input], at);
+      last_use_[first] = -1;
+    }
+  }
+
+  bool is_one_for_all(int32_t node) const {
+    const NodeData& data = nodes_[node];
+    if (data.kind == NodeData::Kind::kNumber) return true;
+    const at::DimVector& strides = data.view.meta.strides;
+    return data.kind == NodeData::Kind::kLoad &&
+           std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 0; });
   }
 
   // What is stored comes from an operator, so that it has a register of its own; likewise what is stored twice.

@@ -228,6 +228,36 @@ TEST_P(Tiles, binary_operators_are_atens_however_inputs_meet) {
   }
 }
 
+TEST_P(Tiles, operators_that_follow_one_another_are_one_if_nothing_else_wants_the_first) {
+  using O = TileOpcode;
+  const auto op = [](O code, const at::Tensor& x, const at::Tensor& y) {
+    return code == O::kAdd ? x + y : code == O::kSub ? x - y : x * y;
+  };
+  for (at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const at::Tensor a = numbers({3, 250}, dtype), b = numbers({250}, dtype, 1), c = numbers({3, 250}, dtype, 2);
+    for (const auto& [first, second] :
+         {std::pair(O::kAdd, O::kMul), {O::kSub, O::kMul}, {O::kMul, O::kMul}, {O::kAdd, O::kAdd}}) {
+      for (bool turned : {false, true}) {
+        const at::Tensor between = op(first, a, b), wanted = turned ? op(second, c, between) : op(second, between, c);
+        const at::Tensor made = result_like(wanted), kept = at::zeros_like(between);
+        TileExpression one(made.sizes()), two(made.sizes());
+        for (TileExpression* expression : {&one, &two}) {
+          const Node x = expression->op(first, expression->load(view(a)), expression->load(view(b)));
+          const Node z = expression->load(view(c));
+          expression->store(expression->op(second, turned ? z : x, turned ? x : z), view(made));
+          if (expression == &two) expression->store(x, view(kept));
+        }
+        EXPECT_EQ(one.compile()->ops.size(), 1u);
+        EXPECT_EQ(two.compile()->ops.size(), 2u);
+        run(two);
+        EXPECT_TRUE(at::allclose(between, kept, 0, 0, true));
+        run(one);
+        expect_same(wanted, made, 0);
+      }
+    }
+  }
+}
+
 // Which zero it is, and NaN. x is one element for all as well.
 TEST_P(Tiles, clamps_are_atens_to_the_bit) {
   const auto with_sign = [](const at::Tensor& x) {

@@ -219,6 +219,10 @@ struct OpTable {
     at(t, O::kGreater) = binary_plain<float, T, [](T a, T b) { return b < a ? 1.0f : 0.0f; }>;
     at(t, O::kGreaterEqual) = binary_plain<float, T, [](T a, T b) { return a >= b ? 1.0f : 0.0f; }>;
     at(t, O::kMulAdd) = ternary<T, [](const V& a, const V& b, const V& c) { return at::vec::fmadd(a, b, c); }>;
+    at(t, O::kAddAdd) = ternary<T, [](const V& a, const V& b, const V& c) { return a + b + c; }>;
+    at(t, O::kAddMul) = ternary<T, [](const V& a, const V& b, const V& c) { return (a + b) * c; }>;
+    at(t, O::kSubMul) = ternary<T, [](const V& a, const V& b, const V& c) { return (a - b) * c; }>;
+    at(t, O::kMulMul) = ternary<T, [](const V& a, const V& b, const V& c) { return a * b * c; }>;
     at(t, O::kClamp) = ternary<T, [](const V& a, const V& b, const V& c) { return at::vec::clamp(a, b, c); }>;
     at(t, O::kWhere) = where<T>;
     at(t, O::kLeakyRelu) =
@@ -473,7 +477,7 @@ class Runner {
     }
   }
 
-  void run_last_in_place(int64_t start, int64_t n) {
+  [[gnu::noinline]] void run_last_in_place(int64_t start, int64_t n) {
     const TileOp& op = program_.ops[program_.op_count - 1];
     const int store = program_.store_count - 1;
     void* base = addresses_[program_.load_count + store];
@@ -575,20 +579,18 @@ class Runner {
   template <class F>
   void for_runs(const TileWalk& walk, int64_t start, int64_t n, const F& f) {
     const int inner = program_.dims - 1;
+    const int64_t length = program_.sizes[inner], step = walk.strides[inner];
     int64_t index[kMostTileDims] = {};
-    int64_t rest = start, offset = 0;
-    for (int d = inner; d >= 0 && rest > 0; --d) {
+    int64_t x = start % length, offset = 0, rest = start / length;
+    for (int d = inner - 1; d >= 0 && rest > 0; --d) {
       index[d] = rest % program_.sizes[d];
       rest /= program_.sizes[d];
       offset += index[d] * walk.strides[d];
     }
-    for (int64_t done = 0; done < n;) {
-      const int64_t in_run = program_.sizes[inner] - index[inner];
-      const int64_t count = in_run < n - done ? in_run : n - done;
-      f(done, offset, count);
+    for (int64_t done = 0; done < n; x = 0) {
+      const int64_t count = length - x < n - done ? length - x : n - done;
+      f(done, offset + x * step, count);
       done += count;
-      offset -= index[inner] * walk.strides[inner];
-      index[inner] = 0;
       for (int d = inner - 1; d >= 0; --d) {
         offset += walk.strides[d];
         if (++index[d] < program_.sizes[d]) break;

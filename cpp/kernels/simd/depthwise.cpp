@@ -92,8 +92,9 @@ class AtEnd {
   Between inside_[kSize][kStride];
 };
 
+// Rows y .. y + kRows of results, of which those before `end` are wanted.
 template <int kSize, int kStride, int kRows, class Columns>
-STATOR_INLINE void convolve_rows(const Channel& channel, const Weights<kSize>& weights, int64_t y,
+STATOR_INLINE void convolve_rows(const Channel& channel, const Weights<kSize>& weights, int64_t y, int64_t end,
                                  const Columns& columns, float* out, const Part& part) {
   Lanes sums[kRows][kSums] = {};
   each<kRows>([&](auto i) __attribute__((always_inline)) { sums[i.value][0] = all_lanes(channel.bias); });
@@ -110,6 +111,7 @@ STATOR_INLINE void convolve_rows(const Channel& channel, const Weights<kSize>& w
     });
   });
   each<kRows>([&](auto i) __attribute__((always_inline)) {
+    if (y + i.value >= end) return;
     Lanes sum = sums[i.value][0];
     if constexpr (kSums == 2) sum += sums[i.value][1];
     part.store(clamped(sum, channel.least, channel.most), out + (y + i.value) * channel.out_row);
@@ -121,16 +123,9 @@ template <int kSize, int kStride, class Columns>
 void convolve_columns(const Channel channel, int64_t y, int64_t end, const Columns columns, float* out, int64_t count) {
   const Part part(count);
   const Weights<kSize> weights(channel.weights);
-  for (; y + kRowsAtOnce <= end; y += kRowsAtOnce)
-    convolve_rows<kSize, kStride, kRowsAtOnce>(channel, weights, y, columns, out, part);
-  switch (end - y) {
-    case 3:
-      return convolve_rows<kSize, kStride, 3>(channel, weights, y, columns, out, part);
-    case 2:
-      return convolve_rows<kSize, kStride, 2>(channel, weights, y, columns, out, part);
-    case 1:
-      return convolve_rows<kSize, kStride, 1>(channel, weights, y, columns, out, part);
-  }
+  for (; end - y > 2; y += kRowsAtOnce)
+    convolve_rows<kSize, kStride, kRowsAtOnce>(channel, weights, y, end, columns, out, part);
+  if (y < end) convolve_rows<kSize, kStride, 2>(channel, weights, y, end, columns, out, part);
 }
 
 template <int kSize, int kStride>

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -108,8 +109,7 @@ class Npz : public testing::Test {
     return "no error";
   }
 
-  const std::string path_ =
-      testing::TempDir() + "npz_test_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".npz";
+  const std::string path_ = testing::TempDir() + "npz_test_" + std::to_string(getpid()) + ".npz";
 };
 
 bool same_bytes(const at::Tensor& a, const at::Tensor& b) {

@@ -217,6 +217,24 @@ TEST_P(BoundRows, norms_of_groups_and_channels_are_atens) {
   }
 }
 
+// Which a norm magnifies, and with them what rounding their mean leaves.
+TEST_P(BoundRows, norms_of_nearly_equal_numbers_are_as_in_double_precision) {
+  for (int64_t n : {2, 3, 8, 17, 300}) {
+    const at::Tensor x = at::randn({4, 6, n}) * 1e-3 + 3.25;
+    for (const auto& [key, arguments] : std::vector<std::pair<const char*, Arguments>>{
+             {"aten::layer_norm", {x, std::vector<int64_t>{n}, kNone, kNone, 1e-5, true}},
+             {"aten::layer_norm", {x, std::vector<int64_t>{n}, at::rand({n}), at::randn({n}), 1e-5, true}},
+             {"aten::group_norm", {x, 6, kNone, kNone, 1e-5, true}},
+             {"aten::group_norm", {x, 3, at::rand({6}), at::randn({6}), 1e-5, true}},
+             {"aten::instance_norm", {x, kNone, kNone, kNone, kNone, true, 0.1, 1e-5, true}}}) {
+      BoundOperator call(key, arguments, false, 1);
+      ASSERT_TRUE(call.bound()) << key;
+      ASSERT_TRUE(call.run_in(*GetParam())) << key;
+      ASSERT_LT(error_of(call.exact()[0], call.results()[0]), 2e-6) << key << " of " << n;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Capabilities, BoundRows, testing::ValuesIn(usable_tables()),
                          [](const auto& info) { return std::string(info.param->capability); });
 

@@ -249,12 +249,23 @@ class Addresses {
   void* const* next_;
 };
 
+// What a row is normalised by: (x - center) * scale + rest, the rest being what rounding the center took away.
+struct Normal {
+  float center, scale, rest;
+};
+
+Normal normal_of(const Moments& moments, int64_t count, float eps) {
+  const float center = static_cast<float>(moments.mean);
+  const double scale = 1.0 / std::sqrt(moments.squares / static_cast<double>(count) + static_cast<double>(eps));
+  const double rounded = moments.mean - static_cast<double>(center);
+  return {center, static_cast<float>(scale), static_cast<float>(-rounded * scale)};
+}
+
 template <bool kWeight, bool kBias>
-void scale_row(const float* from, int64_t count, float mean, float factor, const float* weight, const float* bias,
-               float* to) {
-  const Vec center(mean), scale(factor);
+void scale_row(const float* from, int64_t count, const Normal& by, const float* weight, const float* bias, float* to) {
+  const Vec center(by.center), scale(by.scale), rest(by.rest);
   const auto step = [&](int64_t i, const auto& lanes) {
-    Vec x = (lanes.load(from + i) - center) * scale;
+    Vec x = at::vec::fmadd(lanes.load(from + i) - center, scale, rest);
     if (kWeight && kBias) {
       x = at::vec::fmadd(x, lanes.load(weight + i), lanes.load(bias + i));
     } else if (kWeight) {
@@ -269,16 +280,11 @@ void scale_row(const float* from, int64_t count, float mean, float factor, const
   if (i < count) step(i, Lanes(count - i));
 }
 
-void scale_row(const float* from, int64_t count, float mean, float factor, const float* weight, const float* bias,
-               float* to) {
-  if (weight && bias) return scale_row<true, true>(from, count, mean, factor, weight, bias, to);
-  if (weight) return scale_row<true, false>(from, count, mean, factor, weight, bias, to);
-  if (bias) return scale_row<false, true>(from, count, mean, factor, weight, bias, to);
-  scale_row<false, false>(from, count, mean, factor, weight, bias, to);
-}
-
-float reciprocal_deviation(const Moments& moments, int64_t count, float eps) {
-  return static_cast<float>(1.0 / std::sqrt(moments.squares / static_cast<double>(count) + static_cast<double>(eps)));
+void scale_row(const float* from, int64_t count, const Normal& by, const float* weight, const float* bias, float* to) {
+  if (weight && bias) return scale_row<true, true>(from, count, by, weight, bias, to);
+  if (weight) return scale_row<true, false>(from, count, by, weight, bias, to);
+  if (bias) return scale_row<false, true>(from, count, by, weight, bias, to);
+  scale_row<false, false>(from, count, by, weight, bias, to);
 }
 
 bool layer_norm(const void* specification, void* const* addresses) {
@@ -293,11 +299,10 @@ bool layer_norm(const void* specification, void* const* addresses) {
   share(spec.parts, spec.rows, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float* row = from + r * spec.row_stride;
-      const Moments moments = moments_of_row(row, spec.size);
-      const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, spec.size, spec.eps);
-      scale_row(row, spec.size, mean, factor, weight, bias, to + r * spec.size);
-      if (means) means[r] = mean;
-      if (factors) factors[r] = factor;
+      const Normal by = normal_of(moments_of_row(row, spec.size), spec.size, spec.eps);
+      scale_row(row, spec.size, by, weight, bias, to + r * spec.size);
+      if (means) means[r] = by.center;
+      if (factors) factors[r] = by.scale;
     }
   });
   return true;
@@ -315,7 +320,7 @@ bool rms_norm(const void* specification, void* const* addresses) {
       const float* row = from + r * spec.row_stride;
       const double square = fold_row<Add, Square>(row, spec.size) / static_cast<double>(spec.size);
       const auto factor = static_cast<float>(1.0 / std::sqrt(square + static_cast<double>(spec.eps)));
-      scale_row(row, spec.size, 0.0f, factor, weight, nullptr, to + r * spec.size);
+      scale_row(row, spec.size, {0.0f, factor, -0.0f}, weight, nullptr, to + r * spec.size);
       if (factors) factors[r] = factor;
     }
   });
@@ -340,17 +345,15 @@ void normalize_group(const NormalizeGroupsSpec& spec, const Groups& groups, int6
   const int64_t size = spec.channels * spec.size;
   const float* from = groups.from + r * size;
   float* to = groups.to + r * size;
-  const Moments moments = moments_of_row(from, size);
-  const float mean = static_cast<float>(moments.mean), factor = reciprocal_deviation(moments, size, spec.eps);
-  const auto rounded = static_cast<float>(moments.mean - static_cast<double>(mean));
+  const Normal by = normal_of(moments_of_row(from, size), size, spec.eps);
   for (int64_t c = 0; c < spec.channels; ++c, from += spec.size, to += spec.size) {
     const int64_t channel = r % spec.groups * spec.channels + c;
-    const float scale = groups.weights ? factor * groups.weights[channel] : factor;
-    const float shift = (groups.biases ? groups.biases[channel] : 0.0f) - rounded * scale;
-    scale_run(from, spec.size, mean, scale, shift, to);
+    const float weight = groups.weights ? groups.weights[channel] : 1.0f;
+    const float shift = (groups.biases ? groups.biases[channel] : 0.0f) + by.rest * weight;
+    scale_run(from, spec.size, by.center, by.scale * weight, shift, to);
   }
-  if (groups.means) groups.means[r] = mean;
-  if (groups.factors) groups.factors[r] = factor;
+  if (groups.means) groups.means[r] = by.center;
+  if (groups.factors) groups.factors[r] = by.scale;
 }
 
 bool group_norm(const void* specification, void* const* addresses) {

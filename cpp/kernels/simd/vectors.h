@@ -252,10 +252,11 @@ struct Moments {
   double squares;  // the sum of squared distances from the mean
 };
 
-// In two passes. What rounding the mean to float32 leaves in the distances is taken out again.
+// In two passes. The distances say by how much the first pass, which adds in float32, missed the mean: where numbers are nearly equal,
+// a normalisation magnifies that by as much as it does them.
 inline Moments moments_of_row(const float* from, int64_t count) {
-  const double mean = fold_row<Add, Same>(from, count) / static_cast<double>(count);
-  const float center = static_cast<float>(mean);
+  const double first = fold_row<Add, Same>(from, count) / static_cast<double>(count);
+  const float center = static_cast<float>(first);
   double distances = 0, squares = 0;
   for (int64_t i = 0; i < count;) {
     const int64_t end = count - i < kBlock ? count : i + kBlock;
@@ -277,7 +278,9 @@ inline Moments moments_of_row(const float* from, int64_t count) {
     distances += across<Add>(d0 + d1);
     squares += across<Add>(s0 + s1);
   }
-  return {mean, squares - distances * distances / static_cast<double>(count)};
+  const double missed = distances / static_cast<double>(count);
+  const double mean = std::isfinite(missed) ? static_cast<double>(center) + missed : first;
+  return {mean, squares - distances * missed};
 }
 
 }  // namespace

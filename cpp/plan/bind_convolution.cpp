@@ -2,6 +2,7 @@
 // vectors of positions or of channels, or as a product of matrices for a single position.
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "kernels/dispatch.h"
 #include "plan/collapse.h"
@@ -59,6 +60,38 @@ bool surround(DepthwiseSpec& spec, int64_t dims, const TensorMeta& inside, at::I
   return can;
 }
 
+constexpr int64_t kFloatBytes = sizeof(float);
+
+std::optional<KernelSlice> slice_of(const ConvolutionSpec& spec, int64_t count) {
+  const int64_t channels = spec.out_channels / count;
+  if (spec.images != 1 || spec.groups != 1 || spec.lays_out || channels % kConvolutionBlock != 0 ||
+      channels * count != spec.out_channels)
+    return std::nullopt;
+  auto slice = std::make_shared<ConvolutionSpec>(spec);
+  slice->out_channels = channels;
+  slice->packs = false;  // which would be done for each of them
+  slice->parts = 1;
+  KernelSlice out{
+      slice, {0, channels * spec.depth * kFloatBytes, 0}, channels * spec.out_channel * kFloatBytes, spec.parts};
+  if (spec.has_bias) out.read_steps.push_back(channels * kFloatBytes);
+  return out;
+}
+
+std::optional<KernelSlice> slice_of(const DepthwiseSpec& spec, int64_t count) {
+  const int64_t channels = spec.groups / count;
+  if (spec.images != 1 || channels * count != spec.groups) return std::nullopt;
+  auto slice = std::make_shared<DepthwiseSpec>(spec);
+  slice->groups = channels;
+  slice->parts = 1;
+  const int64_t window = spec.size * spec.size;
+  KernelSlice out{slice,
+                  {channels * spec.in_channel * kFloatBytes, channels * window * kFloatBytes},
+                  channels * spec.out_channel * kFloatBytes,
+                  spec.parts};
+  if (spec.has_bias) out.read_steps.push_back(channels * kFloatBytes);
+  return out;
+}
+
 template <class Spec>
 class ConvolutionVariants final : public KernelVariants {
  public:
@@ -80,6 +113,11 @@ class ConvolutionVariants final : public KernelVariants {
                                            at::IntArrayRef before) const override {
     auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
     return surround(*spec, dims_, inside, before) ? spec : nullptr;
+  }
+  std::optional<KernelSlice> slice(const void* specification, int64_t count) const override {
+    if constexpr (std::is_same_v<Spec, ConvolutionSpec> || std::is_same_v<Spec, DepthwiseSpec>)
+      return slice_of(*static_cast<const Spec*>(specification), count);
+    return std::nullopt;
   }
 
  private:

@@ -3,10 +3,20 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "plan/tensor_meta.h"
 
 namespace stator {
+
+// A kernel's work on one of some slices of its output channels, in one part. It has no results but the first.
+struct KernelSlice {
+  std::shared_ptr<const void> specification;
+  std::vector<int64_t> read_steps;  // bytes from what it reads for a slice to what it reads for the next one
+  int64_t write_step = 0;           // the same of its result
+  int64_t parts = 1;                // that all slices together were to be made in
+};
 
 // Specifications are what the kernel was bound with, or what another variant gave. NULL: the kernel cannot do that.
 class KernelVariants {
@@ -21,6 +31,7 @@ class KernelVariants {
                                                    at::IntArrayRef /*before*/) const {
     return nullptr;
   }
+  virtual std::optional<KernelSlice> slice(const void*, int64_t /*count*/) const { return std::nullopt; }
 };
 
 // Of a kernel whose first result may have strides of its own: `place` puts them into a specification, false if it cannot.

@@ -12,6 +12,7 @@
 #include "plan/expand_constants.h"
 #include "plan/fuse.h"
 #include "plan/saved_record.h"
+#include "plan/slice_channels.h"
 #include "plan/tracer.h"
 #include "plan/uses.h"
 
@@ -152,6 +153,7 @@ std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSig
   fuse_tiles(*plan);
   absorb_copies(*plan);
   drop_unread(*plan);
+  slice_channels(*plan);
   expand_constants(*plan);
   compile_tiles(*plan);
   drop_holders(*plan);

@@ -30,9 +30,9 @@ inline void count_kernels(const SignaturePlan& plan) {
 
 // A module and one runtime of it.
 struct Side {
-  Side(std::string_view text, bool signature_plans, const std::vector<at::Tensor>& state)
+  Side(std::string_view text, bool signature_plans, const std::vector<at::Tensor>& state, int threads = 1)
       : module(make_module(text, {.signature_plans = signature_plans}, state)),
-        runtime(module, {.intra_op_threads = 1, .state = StateSharing::kPrivate}),
+        runtime(module, {.intra_op_threads = threads, .state = StateSharing::kPrivate}),
         arena(module) {}
 
   const StaticMethod& method() const { return *module->methods()[0]; }

@@ -1,0 +1,109 @@
+#include "plan/slice_channels.h"
+
+#include <algorithm>
+
+#include "kernels/slices.h"
+#include "plan/uses.h"
+
+namespace stator {
+namespace {
+
+using Kind = SignatureStep::Kind;
+
+// Bytes. What is between two kernels and is no larger stays in the second level cache of most processors; of slices half must.
+constexpr int64_t kStays = 1024 * 1024, kMostOfSlice = kStays / 2;
+// What the first kernel reads it reads for each slice anew.
+constexpr int64_t kMostReadOfSlice = 2 * kMostOfSlice;
+
+class Slicer {
+ public:
+  explicit Slicer(SignaturePlan& plan) : plan_(plan), readers_(plan.buffers.size(), 0) {
+    for (const SignatureStep& step : plan_.steps)
+      for_each_read(plan_, step, [&](BufferId buffer) { ++readers_[buffer]; });
+  }
+
+  void run() {
+    for (size_t i = 0; i + 1 < plan_.steps.size(); ++i) {
+      if (!goes_between(i)) continue;
+      if (auto step = sliced(plan_.steps[i], plan_.steps[i + 1])) {
+        plan_.steps[i] = std::move(*step);
+        plan_.steps.erase(plan_.steps.begin() + static_cast<ptrdiff_t>(i) + 1);
+      }
+    }
+  }
+
+ private:
+  static bool can_be_sliced(const SignatureStep& step) {
+    return step.kind == Kind::kKernel && step.variants && !step.can_fail && !step.reads.empty();
+  }
+
+  // What step i makes is large, and nothing but the input of the step behind it.
+  bool goes_between(size_t i) const {
+    const SignatureStep &first = plan_.steps[i], &second = plan_.steps[i + 1];
+    if (!can_be_sliced(first) || !can_be_sliced(second)) return false;
+    const TensorView& made = first.writes[0];
+    const Buffer& buffer = plan_.buffers[made.buffer];
+    return buffer.kind == Buffer::Kind::kWorkspace && !buffer.pinned && buffer.bytes > kStays &&
+           made.meta.bytes() == buffer.bytes && made.meta.is_contiguous() && second.reads[0].buffer == made.buffer &&
+           second.reads[0].meta.is_contiguous() && readers_[made.buffer] == 1 &&
+           first.reads[0].meta.bytes() <= kMostReadOfSlice;
+  }
+
+  std::optional<SignatureStep> sliced(const SignatureStep& first, const SignatureStep& second) {
+    const int64_t bytes = first.writes[0].meta.bytes();
+    for (int64_t count = (bytes + kMostOfSlice - 1) / kMostOfSlice; bytes / count >= kMostOfSlice / 8; ++count) {
+      const auto maker = first.variants->slice(first.specification.get(), count);
+      const auto reader = second.variants->slice(second.specification.get(), count);
+      if (maker && reader && maker->write_step * count == bytes && reader->read_steps[0] * count == bytes)
+        return in_turns(first, *maker, second, *reader, count);
+    }
+    return std::nullopt;
+  }
+
+  // Addresses: what the first reads, what else the second reads, its result, the slices between them.
+  SignatureStep in_turns(const SignatureStep& first, const KernelSlice& maker, const SignatureStep& second,
+                         const KernelSlice& reader, int64_t count) {
+    SignatureStep step = second;
+    step.joined.insert(step.joined.end(), first.joined.begin(), first.joined.end());
+    step.joined.push_back(first.pc);
+    step.reads = first.reads;
+    step.reads.insert(step.reads.end(), second.reads.begin() + 1, second.reads.end());
+    const int64_t parts = std::min(maker.parts, count);
+    step.writes = {second.writes[0], room_between(maker.write_step, parts)};
+    const auto result = static_cast<int32_t>(step.reads.size());
+    const SlicesSpec::Operand between{result + 1, 0, maker.write_step};
+
+    SlicesSpec spec;
+    spec.slices = count;
+    spec.parts = parts;
+    SlicesSpec::Call make{first.kernel, maker.specification, {}}, read{second.kernel, reader.specification, {between}};
+    int32_t address = 0;
+    for (int64_t read_step : maker.read_steps) make.operands.push_back({address++, read_step});
+    make.operands.push_back(between);
+    for (size_t i = 1; i < reader.read_steps.size(); ++i) read.operands.push_back({address++, reader.read_steps[i]});
+    read.operands.push_back({result, reader.write_step});
+    spec.calls = {std::move(make), std::move(read)};
+
+    step.kernel = run_slices;
+    step.specification = std::make_shared<const SlicesSpec>(std::move(spec));
+    step.variants.reset();
+    return step;
+  }
+
+  TensorView room_between(int64_t slice_bytes, int64_t parts) {
+    TensorMeta meta = TensorMeta::contiguous(at::kByte, {parts, slice_bytes});
+    Buffer buffer;
+    buffer.bytes = meta.bytes();
+    plan_.buffers.push_back(std::move(buffer));
+    return {static_cast<BufferId>(plan_.buffers.size()) - 1, 0, std::move(meta)};
+  }
+
+  SignaturePlan& plan_;
+  std::vector<int32_t> readers_;  // by buffer: how many
+};
+
+}  // namespace
+
+void slice_channels(SignaturePlan& plan) { Slicer(plan).run(); }
+
+}  // namespace stator

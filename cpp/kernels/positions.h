@@ -19,7 +19,7 @@ constexpr int64_t kPanelChannels = 32;
 constexpr int64_t kTilePositions = 16;
 constexpr int64_t kTileFloats = kTilePositions * kPanelChannels;
 // Of sums over more elements, parts are added one after the other.
-constexpr int64_t kPartDepth = 256;
+constexpr int64_t kPartDepth = 192;
 
 // What is read again and again is to be the smaller thing: for each panel of weights all of the input, or all weights for each tile. Of tiles, so
 // many at once as have sums that stay in the second level cache beside that.

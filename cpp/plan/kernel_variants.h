@@ -31,6 +31,7 @@ class KernelVariants {
                                                    at::IntArrayRef /*before*/) const {
     return nullptr;
   }
+  // One of `count` slices that make up all output channels.
   virtual std::optional<KernelSlice> slice(const void*, int64_t /*count*/) const { return std::nullopt; }
 };
 

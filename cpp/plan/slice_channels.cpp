@@ -64,8 +64,8 @@ class Slicer {
   SignatureStep in_turns(const SignatureStep& first, const KernelSlice& maker, const SignatureStep& second,
                          const KernelSlice& reader, int64_t count) {
     SignatureStep step = second;
-    step.joined.insert(step.joined.end(), first.joined.begin(), first.joined.end());
-    step.joined.push_back(first.pc);
+    step.joined.insert(step.joined.begin(), first.pc);
+    step.joined.insert(step.joined.begin(), first.joined.begin(), first.joined.end());
     step.reads = first.reads;
     step.reads.insert(step.reads.end(), second.reads.begin() + 1, second.reads.end());
     const int64_t parts = std::min(maker.parts, count);

@@ -44,6 +44,9 @@ enum class TileOpcode : uint8_t {
   kAtan,
   kSinh,
   kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
   kTanh,
   kSigmoid,
   kRelu,  // *
@@ -56,6 +59,7 @@ enum class TileOpcode : uint8_t {
   kSquare,  // *
   kErf,
   kErfc,
+  kLgamma,
   kSilu,
   kGelu,
   kGeluTanh,
@@ -64,6 +68,7 @@ enum class TileOpcode : uint8_t {
   kMish,
   kRoundToBFloat16,  // float: as if stored as bfloat16 and loaded again
   kRoundToHalf,
+  kBitNot,    // int
   kWrapTo32,  // int: as if stored as int32 and loaded again
   kWrapTo16,
   kWrapTo8,
@@ -77,7 +82,7 @@ enum class TileOpcode : uint8_t {
   kAdd,  // *
   kSub,  // *
   kMul,  // *
-  kDiv,
+  kDiv,  // * integers towards zero, and not by 0: that is so of all that divides them
   kMax,  // * NaN wins
   kMin,  // * NaN wins
   // * x, and a number that it may not be below or above: an x that is equal to it, as -0 is to 0, stays. So does NaN.
@@ -85,8 +90,17 @@ enum class TileOpcode : uint8_t {
   kClampMax,
   kPow,
   kAtan2,
-  kFmod,
-  kRemainder,
+  kHypot,
+  kCopysign,
+  kDivFloor,   // *
+  kFmod,       // * with the sign of the first
+  kRemainder,  // * with the sign of the second
+  // int
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,   // by as many bits as there are or more, or less than 0: 0
+  kShiftRight,  // the same: by all but the sign
   // Two inputs of one type, the result a bool.
   kEqual,         // *
   kNotEqual,      // *

@@ -14,6 +14,7 @@ constexpr int64_t kMostBytes = 64 * 1024, kMostOfOne = 8 * 1024;
 bool is_broadcast_in_part(const TensorMeta& meta) {
   bool repeats = false, differs = false;
   for (size_t d = 0; d < meta.sizes.size(); ++d) {
+    if (meta.strides[d] < 0) return false;
     if (meta.sizes[d] != 1) (meta.strides[d] == 0 ? repeats : differs) = true;
   }
   return repeats && differs;

@@ -20,10 +20,22 @@ bool are_apart_within(const TensorView& a, const TensorView& b, int64_t period) 
   return a_end <= period && b_end <= period && (a_end <= b_begin || b_end <= a_begin);
 }
 
+// The same elements with no steps below zero.
+TensorView forwards(TensorView view) {
+  for (size_t d = 0; d < view.meta.sizes.size(); ++d) {
+    int64_t& stride = view.meta.strides[d];
+    if (stride >= 0) continue;
+    view.offset += (view.meta.sizes[d] - 1) * stride * view.meta.itemsize();
+    stride = -stride;
+  }
+  return view;
+}
+
 }  // namespace
 
-bool are_apart(const TensorView& a, const TensorView& b) {
-  if (a.buffer != b.buffer || a.meta.numel() == 0 || b.meta.numel() == 0) return true;
+bool are_apart(const TensorView& one, const TensorView& other) {
+  if (one.buffer != other.buffer || one.meta.numel() == 0 || other.meta.numel() == 0) return true;
+  const TensorView a = forwards(one), b = forwards(other);
   if (a.offset + a.meta.bytes() <= b.offset || b.offset + b.meta.bytes() <= a.offset) return true;
   for (size_t d = 0; d < a.meta.sizes.size(); ++d) {
     const int64_t period = a.meta.strides[d] * a.meta.itemsize();

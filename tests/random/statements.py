@@ -14,7 +14,7 @@ def pointwise(w: Writer) -> bool:
     name = w.rng.choice(
         ["tanh({})", "sigmoid({})", "relu({})", "abs({})", "neg({})", "sin({})", "square({})", "floor({})", "sign({})", "logical_not({})",
          "clamp({}, -1.5, 1.5)", "nn.functional.gelu({})", "nn.functional.silu({})", "nn.functional.leaky_relu({}, 0.1)", "erf({})",
-         "nan_to_num({})", "log1p(torch.abs({}))", "rsqrt(torch.abs({}) + 1.0)", "exp(torch.clamp({}, -3, 2))", "isnan({})"]
+         "nan_to_num({})", "isfinite({})", "asinh({})", "sinc({})", "signbit({})", "log1p(torch.abs({}))", "rsqrt(torch.abs({}) + 1.0)", "exp(torch.clamp({}, -3, 2))", "isnan({})"]
     )  # fmt: skip
     return w.assign("torch." + name.format(x))
 
@@ -24,7 +24,10 @@ def binary(w: Writer) -> bool:
     form = w.rng.choice(
         ["{} + {}", "{} - {}", "{} * {}", "{} / (torch.abs({}) + 1.0)", "torch.maximum({}, {})", "torch.minimum({}, {})", "{} > {}",
          "{} <= {}", "{} == {}", "torch.add({}, {}, alpha=2)", "torch.atan2({}, {})", "torch.logical_and({}, {})", "torch.sub({}, {})",
-         "torch.lerp({}, {}, 0.3)", "torch.bitwise_xor({}, {})", "torch.remainder({}, torch.abs({}) + 1)"]
+         "torch.lerp({}, {}, 0.3)", "torch.bitwise_xor({}, {})", "torch.remainder({}, torch.abs({}) + 1)",
+         "torch.fmod({}, torch.abs({}) + 1)", "torch.hypot({}, {})", "torch.logaddexp({}, {})",
+         "torch.copysign({}, {})", "torch.heaviside({}, {})", "torch.fmax({}, {})", "torch.multiply({}, {})", "{} & {}", "{} | {}",
+         "torch.floor_divide({}, torch.abs({}) + 1)", "torch.div({}, torch.abs({}) + 1, rounding_mode='trunc')", "torch.xlogy({}, torch.abs({}))"]
     )  # fmt: skip
     return w.assign(form.format(x, y))
 
@@ -32,7 +35,10 @@ def binary(w: Writer) -> bool:
 def with_number(w: Writer) -> bool:
     x = w.tensor()
     number = w.rng.choice(["2", "0.5", "-1.25", "3", w.one("I") or "1", w.one("F") or "0.1"])
-    form = w.rng.choice(["{} + {}", "{} * {}", "{1} - {0}", "{} > {}", "{} / ({} * 2 + 0.25)", "torch.rsub({}, {})", "{} ** 2 + {}"])
+    form = w.rng.choice(
+        ["{} + {}", "{} * {}", "{1} - {0}", "{} > {}", "{} / ({} * 2 + 0.25)", "torch.rsub({}, {})", "{} ** 2 + {}", "{} // 3 + {}",
+         "torch.clamp({}, -4, 4) % 2.5 - {}", "torch.fmod({}, -3) * {}", "torch.bitwise_and({}, 6) + {}", "({} << 2) + {}"]
+    )  # fmt: skip
     return w.assign(form.format(x, number))
 
 
@@ -40,7 +46,7 @@ def ternary(w: Writer) -> bool:
     x, y, z = w.tensor(), w.tensor(), w.tensor()
     form = w.rng.choice(
         ["torch.where({0} > 0, {1}, {2})", "torch.addcmul({0}, {1}, {2})", "{0} * {1} + {2}", "torch.where({0} > 0.5, {1}, 0.0)",
-         "torch.clamp({0}, {1}, {2})", "torch.tanh({0} * torch.sigmoid({1})) - {2}", "{0}.masked_fill({1} > 0, -1)"]
+         "torch.clamp({0}, {1}, {2})", "torch.lerp({0}, {1}, {2})", "torch.tanh({0} * torch.sigmoid({1})) - {2}", "{0}.masked_fill({1} > 0, -1)"]
     )  # fmt: skip
     return w.assign(form.format(x, y, z))
 
@@ -55,7 +61,8 @@ def view(w: Writer) -> bool:
          "{}.select(-1, 0)", "{}.narrow(0, 0, 1)", "{}.flatten()", "{}.detach()", "{}.expand(3, -1)", "{}.unsqueeze(1).expand(-1, 2, -1)",
          "{}.movedim(0, -1)", "{}.diagonal()", "{}.unfold(0, 2, 1)", "{}.contiguous()", "{}.clone()", "{}.view_as({})", "{}[None]",
          "{}.flip(0)", "{}.roll(1, 0)", "{}.alias()", "{}.view({}.size(0), 1, -1)", "{}.expand(2, -1, -1)", "{}.permute(1, 0)",
-         "{}.transpose(0, 1).contiguous()", "{}.repeat(2, 1)", "{}.swapaxes(0, -1)"]
+         "{}.transpose(0, 1).contiguous()", "{}.repeat(2, 1)", "{}.repeat_interleave(2, 0)", "{}.flip(-1)", "{}.flip(0, 1)", "nn.functional.pad({}, (1, 1), 'reflect')",
+         "nn.functional.pad({}, (2, 1), 'replicate')", "{}.swapaxes(0, -1)"]
     )  # fmt: skip
     return w.assign(form.format(x, x))
 
@@ -93,7 +100,7 @@ def reduction(w: Writer) -> bool:
     form = w.rng.choice(
         ["{}.sum()", "{}.sum({d})", "{}.mean({d})", "{}.mean({d}, keepdim=True)", "{}.amax({d})", "{}.max({d})[0]", "{}.argmax({d})",
          "{}.cumsum({d})", "torch.softmax({}, {d})", "torch.log_softmax({}, {d})", "{}.var({d}, unbiased=False)", "{}.norm()", "{}.any()",
-         "{}.all({d})", "{}.prod({d})", "torch.layer_norm({}, [{}.size(-1)])", "{}.min()", "{}.sort({d})[0]", "{}.logsumexp({d})",
+         "{}.all({d})", "{}.prod({d})", "torch.layer_norm({}, [{}.size(-1)])", "{}.min()", "{}.sort({d})[0]", "torch.sort({}, stable=True, dim={d}, descending=True)[1]", "{}.logsumexp({d})",
          "{}.topk(1, {d})[1]", "{}.count_nonzero()"]
     )  # fmt: skip
     return w.assign(form.format(x, x, d=dim))
@@ -142,8 +149,11 @@ def product(w: Writer) -> bool:
     x, y = w.tensor(lambda t: t.dim() in (1, 2, 3)), w.tensor(lambda t: t.dim() in (1, 2, 3))
     if not x or not y:
         return False
-    form = w.rng.choice(["{0} @ {1}", "{0} @ {1}.t()", "torch.bmm({0}, {1}.transpose(1, 2))", "torch.matmul({0}, {0}.transpose(-1, -2))",
-                         "torch.nn.functional.linear({0}, {1})", "torch.addmm({0}, {0}, {1}.t() @ {1})"])  # fmt: skip
+    form = w.rng.choice(
+        ["{0} @ {1}", "{0} @ {1}.t()", "torch.bmm({0}, {1}.transpose(1, 2))", "torch.matmul({0}, {0}.transpose(-1, -2))",
+         "torch.einsum('ij,jk->ki', {0}, {1})", "torch.einsum('ij,ij->ji', {0}, {1})", "torch.einsum('ij,kj->ik', {0}, {0})",
+         "torch.nn.functional.linear({0}, {1})", "torch.addmm({0}, {0}, {1}.t() @ {1})"]
+    )  # fmt: skip
     added = w.assign("(" + form.format(x, y) + ") * 0.25")
     w.exact &= not added
     return added

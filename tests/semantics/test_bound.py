@@ -49,6 +49,64 @@ ACTIVATIONS = {
     "repeat": Function(lambda x: x.repeat(2, 1, 3)),
     "roll": Function(lambda x: torch.roll(x, (1, -2), (0, 1))),
 }
+OTHER = torch.tensor([1.0, -float("inf"), -float("inf"), -0.0, 0.0, 0.3, float("nan"), -2.0, 7.0, 0.0, 0.5, -0.1]).reshape(2, 6)
+ARITHMETIC = {
+    "floor_divide": lambda x, y: (
+        x // y,
+        torch.floor_divide(x, 0.3),
+        torch.div(x, y, rounding_mode="trunc"),
+        torch.div(x, -3, rounding_mode="floor"),
+    ),
+    "remainder": lambda x, y: (x % y, torch.fmod(x, y), torch.remainder(x, -0.7), torch.fmod(x, 0.7)),
+    "power": lambda x, y: (2.5**x, torch.pow(x, y), x**1, x**0, torch.float_power(x, 2)),
+    "lerp_by_tensor": lambda x, y: torch.lerp(x, x + 1, y),
+    "sums_of_powers": lambda x, y: (
+        torch.logaddexp(x, y),
+        torch.logaddexp2(x, y),
+        torch.xlogy(x, y),
+        torch.xlogy(x, 2.0),
+        torch.xlogy(0.0, y),
+    ),
+    "logit": lambda x, y: (torch.logit(x), torch.logit(x, 0.1)),
+    "angles": lambda x, y: (torch.deg2rad(x), torch.rad2deg(x), torch.sinc(x), torch.hypot(x, y), torch.arctan2(x, y)),
+    "steps": lambda x, y: (torch.heaviside(x, y), torch.copysign(x, y), torch.copysign(x, -1.0), torch.sgn(y)),
+    "extremes": lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.clamp(x, y), torch.clamp(x, max=y), torch.clip(x, -1, 1)),
+    "properties": lambda x, y: (x.isnan(), x.isinf(), x.isfinite(), torch.isposinf(x), torch.isneginf(y), torch.signbit(y)),
+    "nan_to_num": lambda x, y: (
+        torch.nan_to_num(x),
+        torch.nan_to_num(x, 3.5, 7.0, -9.0),
+        torch.nan_to_num(x.to(torch.bfloat16)),
+        x.half().nan_to_num(),
+    ),
+    "inverse_hyperbolic": lambda x, y: (torch.asinh(x), torch.acosh(x), torch.arctanh(x), torch.lgamma(y)),
+    "other_names": lambda x, y: (
+        torch.multiply(x, y),
+        torch.subtract(x, y),
+        torch.divide(x, y),
+        torch.absolute(y),
+        torch.greater(x, y),
+        torch.fix(x),
+    ),
+    "shrinks": lambda x, y: (functional.tanhshrink(x), functional.rrelu(x), functional.softsign(y)),
+    "copies": lambda x, y: (torch.full_like(x, 2).copy_(y), torch.zeros_like(x).fill_(3.5) + x, (x * 2).zero_()),
+}
+WHOLE = torch.tensor([0, 1, 7, -7, 100, -100, 127, 5, -5, 8, 64, -128])
+INTEGERS = {
+    "floor_divide": lambda x, y: (x // 7, x // -3, torch.div(x, 7, rounding_mode="trunc"), torch.div(x, -1, rounding_mode="floor")),
+    "remainder": lambda x, y: (x % 7, x % -3, torch.fmod(x, 7), torch.fmod(x, -1)),
+    "bits": lambda x, y: (x & y, x | 12, x ^ y, ~x, x & (y > 3), (x > 1) ^ (y > 3), ~(x > 1)),
+    "shifts": lambda x, y: (x << 3, x >> 2, torch.bitwise_left_shift(x, y), torch.bitwise_right_shift(x, y)),
+    "properties": lambda x, y: (x.isnan(), x.isinf(), x.isfinite(), torch.signbit(x), x.nan_to_num()),
+    "products": lambda x, y: (
+        torch.addcmul(x, y, y, value=2),
+        torch.maximum(x > 1, y > 3),
+        torch.fmax(x, y),
+        x**1,
+        x**0,
+        (x > 1) + (y > 3),
+    ),
+    "order": lambda x, y: (*torch.sort(x, dim=-1, stable=True), torch.argsort(y), *torch.sort(y, descending=True)),
+}
 IMAGES = {
     "prelu_of_channels": nn.PReLU(4),
     "glu_of_channels": nn.GLU(1),
@@ -59,10 +117,56 @@ IMAGES = {
     "roll_of_windows": Function(lambda x: torch.roll(x, (1, 1), (2, 3))),
     "norm_of_channels": nn.Sequential(Function(lambda x: x.permute(0, 2, 3, 1)), nn.LayerNorm(4)),
 }
+FLIPS_AND_BORDERS = {
+    "flip": lambda x: (x.flip(0), x.flip(-1, 2), torch.flip(x, (0, 1, 2, 3)) * 2, (x + 1).flip(1).flip(1)),
+    "reflected": lambda x: (functional.pad(x[0], (2, 1), "reflect"), functional.pad(x + 1, (1, 2, 2, 0), "reflect") * 2),
+    "replicated": lambda x: (functional.pad(x[0], (5, 1), "replicate"), functional.pad(x + 1, (0, 2, 4, 1), "replicate")),
+    "circular": lambda x: (functional.pad(x[0], (2, 1), "circular"), functional.pad(x + 1, (1, 4, 3, 0), "circular")),
+    "repeat_interleave": lambda x: (x.repeat_interleave(3, 1), torch.repeat_interleave(x + 1, 2, dim=-1)),
+}
+MATRIX, TENSOR = torch.linspace(-1, 1, 20).reshape(4, 5), torch.linspace(-2, 1, 120).reshape(2, 3, 4, 5)
+EINSUMS = {
+    "matrices": lambda m, t: (torch.einsum("ij,jk->ik", m.t(), m), torch.einsum("ij,kj->ki", m, m), torch.einsum("ij, ij -> i", m, m)),
+    "outer": lambda m, t: (torch.einsum("i,j->ij", m[0], m[1]), torch.einsum("i,i->", m[0], m[1]), torch.einsum("ij,ij->", m, m)),
+    "heads": lambda m, t: (
+        torch.einsum("bqhd,bkhd->bhqk", t, t + 1),
+        torch.einsum("bhqk,bkhd->bqhd", t[:, :, :3, :2], t.permute(0, 3, 1, 2)[:, :2]),
+    ),
+    "of_a_weight": lambda m, t: (
+        torch.einsum("bchw,wo->bcho", t, m.t()),
+        torch.einsum("bchw,hw->bc", t, m),
+        torch.einsum("bchw,hw->bchw", t, m),
+    ),
+    "then_more": lambda m, t: torch.cat([torch.einsum("bcij,jk->bcki", t, m.t()).relu(), t.transpose(2, 3)[..., :4]], 2) * 2,
+}
 CELLS = {"lstm_cell": Cells(nn.LSTMCell(5, 8)), "gru_cell": Cells(nn.GRUCell(5, 8)), "rnn_cell": Cells(nn.RNNCell(5, 8))}
 CASES = {
+    **{name: (Function(function), (SPECIAL, OTHER)) for name, function in ARITHMETIC.items()},
+    **{
+        f"{name}_of_integers": (Function(function), (WHOLE.reshape(3, 4), WHOLE.flip(0).reshape(3, 4)))
+        for name, function in INTEGERS.items()
+    },
+    **{
+        f"{name}_of_{str(kind)[6:]}": (Function(function), (WHOLE.to(kind).reshape(3, 4), WHOLE.flip(0).to(kind).reshape(3, 4)))
+        for name, function in INTEGERS.items()
+        if name != "order"
+        for kind in (torch.int32, torch.int8)
+    },
     **{name: (model, (SPECIAL,)) for name, model in ACTIVATIONS.items()},
     **{name: (model, (IMAGE,)) for name, model in IMAGES.items()},
+    **{name: (Function(function), (IMAGE,)) for name, function in FLIPS_AND_BORDERS.items()},
+    **{
+        f"{name}_of_channels_last": (
+            Function(function),
+            (IMAGE.contiguous(memory_format=torch.channels_last),),
+        )
+        for name, function in FLIPS_AND_BORDERS.items()
+    },
+    **{f"einsum_{name}": (Function(function), (MATRIX, TENSOR)) for name, function in EINSUMS.items()},
+    "reflected_convolution": (
+        nn.Sequential(nn.Conv2d(4, 4, 1), nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), nn.ReLU()),
+        (IMAGE,),
+    ),
     "padded_convolution": (nn.Sequential(nn.Conv2d(4, 4, 1), nn.ZeroPad2d(1), nn.Conv2d(4, 2, 3)), (IMAGE,)),
     **{f"{name}_of_channels_last": (model, (IMAGE.contiguous(memory_format=torch.channels_last),)) for name, model in IMAGES.items()},
     **{name: (model, (torch.linspace(-1, 1, 60).reshape(3, 4, 5),)) for name, model in CELLS.items()},
@@ -142,3 +246,18 @@ def test_writing_into_a_part_is_seen_by_what_shares_it(function):
         for _ in range(3):
             for ours, theirs in zip(loaded(x), function(x), strict=True):
                 torch.testing.assert_close(torch.from_dlpack(ours), theirs, check_stride=True)
+
+
+def narrow_in_place(x):
+    y = (x * 2).to(torch.bfloat16)
+    y += x
+    z = (x * 3).to(torch.bfloat16)
+    return y, z.mul_(x)
+
+
+def test_an_operator_in_place_computes_in_the_dtype_that_both_promote_to():
+    x = torch.linspace(-1, 1, 18).reshape(3, 6)
+    loaded = stator.load(torch.jit.script(narrow_in_place).save_to_buffer(), plans="eager")
+    for _ in range(3):
+        for ours, theirs in zip(loaded(x), narrow_in_place(x), strict=True):
+            assert torch.equal(torch.from_dlpack(ours), theirs)

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "graph/graph.h"
-#include "kernels/topk.h"
+#include "kernels/row_order.h"
 #include "plan/binding.h"
 #include "usable_tables.h"
 
@@ -36,7 +36,8 @@ inline BoundKernel in_table(BoundKernel kernel, const KernelTable& to) {
   if (kernel == from.winograd->convolve) return to.winograd->convolve;
   if (kernel == from.depthwise->convolve) return to.depthwise->convolve;
   if (kernel == from.positions->convolve) return to.positions->convolve;
-  for (BoundKernel any : {topk<float>, topk<double>, topk<int64_t>}) {
+  for (BoundKernel any :
+       {topk<float>, topk<double>, topk<int64_t>, sort_rows<float>, sort_rows<double>, sort_rows<int64_t>}) {
     if (kernel == any) return kernel;
   }
   return in_table(kernel, from.gather, to.gather);

@@ -120,6 +120,10 @@ const Unary kUnary[] = {
     {TileOpcode::kAtan, [](const at::Tensor& a) { return at::atan(a); }},
     {TileOpcode::kSinh, [](const at::Tensor& a) { return at::sinh(a); }},
     {TileOpcode::kCosh, [](const at::Tensor& a) { return at::cosh(a); }},
+    {TileOpcode::kAsinh, [](const at::Tensor& a) { return at::asinh(a); }},
+    {TileOpcode::kAcosh, [](const at::Tensor& a) { return at::acosh(a); }},
+    {TileOpcode::kAtanh, [](const at::Tensor& a) { return at::atanh(a); }},
+    {TileOpcode::kLgamma, [](const at::Tensor& a) { return at::lgamma(a); }},
     {TileOpcode::kTanh, [](const at::Tensor& a) { return at::tanh(a); }},
     {TileOpcode::kSigmoid, [](const at::Tensor& a) { return at::sigmoid(a); }},
     {TileOpcode::kRelu, [](const at::Tensor& a) { return at::relu(a); }},
@@ -182,6 +186,9 @@ const Binary kBinary[] = {
     {TileOpcode::kMin, [](const at::Tensor& a, const at::Tensor& b) { return at::minimum(a, b); }, false},
     {TileOpcode::kPow, [](const at::Tensor& a, const at::Tensor& b) { return at::pow(a, b); }, true},
     {TileOpcode::kAtan2, [](const at::Tensor& a, const at::Tensor& b) { return at::atan2(a, b); }, true},
+    {TileOpcode::kHypot, [](const at::Tensor& a, const at::Tensor& b) { return at::hypot(a, b); }, true},
+    {TileOpcode::kCopysign, [](const at::Tensor& a, const at::Tensor& b) { return at::copysign(a, b); }, true},
+    {TileOpcode::kDivFloor, [](const at::Tensor& a, const at::Tensor& b) { return at::div(a, b, "floor"); }, true},
     {TileOpcode::kRemainder, [](const at::Tensor& a, const at::Tensor& b) { return at::remainder(a, b); }, true},
     {TileOpcode::kEqual, [](const at::Tensor& a, const at::Tensor& b) { return at::eq(a, b); }, false},
     {TileOpcode::kNotEqual, [](const at::Tensor& a, const at::Tensor& b) { return at::ne(a, b); }, false},
@@ -224,6 +231,37 @@ TEST_P(Tiles, binary_operators_are_atens_however_inputs_meet) {
         expect_same(wanted, made, dtype == at::kDouble ? 1e-9 : 2e-6);
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+const Binary kOfIntegers[] = {
+    {TileOpcode::kDiv, [](const at::Tensor& a, const at::Tensor& b) { return at::div(a, b, "trunc"); }, false},
+    {TileOpcode::kDivFloor, [](const at::Tensor& a, const at::Tensor& b) { return at::div(a, b, "floor"); }, false},
+    {TileOpcode::kFmod, [](const at::Tensor& a, const at::Tensor& b) { return at::fmod(a, b); }, false},
+    {TileOpcode::kRemainder, [](const at::Tensor& a, const at::Tensor& b) { return at::remainder(a, b); }, false},
+    {TileOpcode::kBitAnd, [](const at::Tensor& a, const at::Tensor& b) { return at::bitwise_and(a, b); }, false},
+    {TileOpcode::kBitOr, [](const at::Tensor& a, const at::Tensor& b) { return at::bitwise_or(a, b); }, false},
+    {TileOpcode::kBitXor, [](const at::Tensor& a, const at::Tensor& b) { return at::bitwise_xor(a, b); }, false},
+    {TileOpcode::kShiftLeft, [](const at::Tensor& a, const at::Tensor& b) { return at::bitwise_left_shift(a, b); },
+     false},
+    {TileOpcode::kShiftRight, [](const at::Tensor& a, const at::Tensor& b) { return at::bitwise_right_shift(a, b); },
+     false},
+};
+
+TEST_P(Tiles, operators_on_integers_are_atens) {
+  const at::Tensor a = at::tensor({0, 1, 7, -7, 100, -100, -128, 127, 5, -5, 8, 64}, at::kLong).unsqueeze(1);
+  const at::Tensor b = at::tensor({1, -1, 2, -2, 3, -3, 7, 63, 64, -128, 100}, at::kLong);
+  for (const Binary& binary : kOfIntegers) {
+    for (at::ScalarType dtype : {at::kLong, at::kInt, at::kShort, at::kChar}) {
+      const at::Tensor x = a.to(dtype), y = b.to(dtype);
+      const at::Tensor wanted = binary.aten(x, y), made = result_like(wanted);
+      TileExpression expression(wanted.sizes());
+      const Node result = expression.op(binary.code, expression.load(view(x)), expression.load(view(y)));
+      expression.store(expression.rounded(result, dtype), view(made));
+      SCOPED_TRACE(std::to_string(static_cast<int>(binary.code)) + c10::toString(dtype));
+      run(expression);
+      expect_same(wanted, made, 0);
     }
   }
 }

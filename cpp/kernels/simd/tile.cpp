@@ -106,6 +106,20 @@ void mul_add_int(void* out, const void* a, const void* b, const void* c, int64_t
   for (int64_t i = 0; i < n; ++i) static_cast<uint64_t*>(out)[i] = z[i] + x[i] * y[i];
 }
 
+int64_t negated(int64_t a) { return static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a)); }
+
+// Of what is left of the division, which is exact, and not of the rounded quotient. By zero it is the quotient.
+template <class T>
+T floor_of_quotient(T a, T b) {
+  if (b == 0) return a / b;
+  const T left = static_cast<T>(std::fmod(a, b));
+  T whole = (a - left) / b;
+  if (left != 0 && (b < 0) != (left < 0)) whole -= 1;
+  if (whole == 0) return static_cast<T>(std::copysign(T(0), a / b));
+  const T floor = static_cast<T>(std::floor(whole));
+  return whole - floor > T(0.5) ? floor + 1 : floor;
+}
+
 // `most` where that is below `least`.
 void clamp_int(void* out, const void* a, const void* b, const void* c, int64_t n) {
   const auto* x = static_cast<const int64_t*>(a);
@@ -173,6 +187,9 @@ struct OpTable {
     at(t, O::kAtan) = unary<T, [](const V& a) { return a.atan(); }>;
     at(t, O::kSinh) = unary<T, [](const V& a) { return a.sinh(); }>;
     at(t, O::kCosh) = unary<T, [](const V& a) { return a.cosh(); }>;
+    at(t, O::kAsinh) = unary<T, [](const V& a) { return a.asinh(); }>;
+    at(t, O::kAcosh) = unary<T, [](const V& a) { return a.acosh(); }>;
+    at(t, O::kAtanh) = unary<T, [](const V& a) { return a.atanh(); }>;
     at(t, O::kTanh) = unary<T, [](const V& a) { return a.tanh(); }>;
     at(t, O::kSigmoid) = unary<T, [](const V& a) { return V(1) / (V(1) + (V(0) - a).exp()); }>;
     at(t, O::kRelu) = unary<T, [](const V& a) { return at::vec::clamp_min(a, V(0)); }>;
@@ -185,6 +202,7 @@ struct OpTable {
     at(t, O::kSquare) = unary<T, [](const V& a) { return a * a; }>;
     at(t, O::kErf) = unary<T, [](const V& a) { return a.erf(); }>;
     at(t, O::kErfc) = unary<T, [](const V& a) { return a.erfc(); }>;
+    at(t, O::kLgamma) = unary<T, [](const V& a) { return a.lgamma(); }>;
     at(t, O::kSilu) = unary<T, [](const V& a) { return a / (V(1) + a.neg().exp()); }>;
     at(t, O::kGelu) =
         unary<T, [](const V& a) { return a * V(T(0.5)) * (V(1) + (a * V(T(0.70710678118654752440))).erf()); }>;
@@ -207,6 +225,9 @@ struct OpTable {
     at(t, O::kClampMax) = binary<T, [](const V& a, const V& b) { return at::vec::clamp_max(a, b); }>;
     at(t, O::kPow) = binary<T, [](const V& a, const V& b) { return a.pow(b); }>;
     at(t, O::kAtan2) = binary<T, [](const V& a, const V& b) { return a.atan2(b); }>;
+    at(t, O::kHypot) = binary<T, [](const V& a, const V& b) { return a.hypot(b); }>;
+    at(t, O::kCopysign) = binary<T, [](const V& a, const V& b) { return a.copysign(b); }>;
+    at(t, O::kDivFloor) = binary_plain<T, T, floor_of_quotient<T>>;
     at(t, O::kFmod) = binary<T, [](const V& a, const V& b) { return a.fmod(b); }>;
     at(t, O::kRemainder) = binary_plain<T, T, [](T a, T b) {
       const T left = static_cast<T>(std::fmod(a, b));
@@ -282,6 +303,22 @@ struct OpTable {
     at(t, O::kAdd) = binary_plain<U, U, [](U a, U b) { return a + b; }>;
     at(t, O::kSub) = binary_plain<U, U, [](U a, U b) { return a - b; }>;
     at(t, O::kMul) = binary_plain<U, U, [](U a, U b) { return a * b; }>;
+    at(t, O::kDiv) = binary_plain<I, I, [](I a, I b) { return b == -1 ? negated(a) : a / b; }>;
+    at(t, O::kDivFloor) = binary_plain<I, I, [](I a, I b) {
+      if (b == -1) return negated(a);
+      return a / b - (a % b != 0 && (a < 0) != (b < 0));
+    }>;
+    at(t, O::kFmod) = binary_plain<I, I, [](I a, I b) { return b == -1 ? I(0) : a % b; }>;
+    at(t, O::kRemainder) = binary_plain<I, I, [](I a, I b) {
+      const I left = b == -1 ? I(0) : a % b;
+      return left != 0 && (left < 0) != (b < 0) ? left + b : left;
+    }>;
+    at(t, O::kBitNot) = unary_plain<U, U, [](U a) { return ~a; }>;
+    at(t, O::kBitAnd) = binary_plain<U, U, [](U a, U b) { return a & b; }>;
+    at(t, O::kBitOr) = binary_plain<U, U, [](U a, U b) { return a | b; }>;
+    at(t, O::kBitXor) = binary_plain<U, U, [](U a, U b) { return a ^ b; }>;
+    at(t, O::kShiftLeft) = binary_plain<U, U, [](U a, U b) { return b < 64 ? a << b : U(0); }>;
+    at(t, O::kShiftRight) = binary_plain<I, I, [](I a, I b) { return (a >> (b < 0 || b > 63 ? 63 : b)); }>;
     at(t, O::kMax) = binary_plain<I, I, [](I a, I b) { return b < a ? a : b; }>;
     at(t, O::kMin) = binary_plain<I, I, [](I a, I b) { return a < b ? a : b; }>;
     at(t, O::kClampMin) = at(t, O::kMax);

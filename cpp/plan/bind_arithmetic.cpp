@@ -166,7 +166,11 @@ bool logit(Binding& binding) {
   const auto eps = is_none(binding.known(1)) ? -1.0 : p.number_of(1);
   if (!eps || !p.begin_real(0, 0)) return false;
   Node x = p.in(0);
-  if (*eps >= 0) x = p.op(O::kClamp, x, p.number(*eps), p.number(1 - *eps));
+  if (*eps >= 0) {
+    const Node least = p.number(*eps), most = p.number(1 - *eps);
+    const Node not_above = p.op(O::kWhere, p.op(O::kGreater, x, most), most, x);
+    x = p.op(O::kWhere, p.op(O::kLess, x, least), least, not_above);
+  }
   return p.store(p.op(O::kLog, p.op(O::kDiv, x, p.op(O::kSub, p.number(1), x))));
 }
 

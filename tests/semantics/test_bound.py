@@ -67,7 +67,7 @@ ARITHMETIC = {
         torch.xlogy(x, 2.0),
         torch.xlogy(0.0, y),
     ),
-    "logit": lambda x, y: (torch.logit(x), torch.logit(x, 0.1)),
+    "logit": lambda x, y: (torch.logit(x), torch.logit(x, 0.1), torch.logit(x, 0.7)),
     "angles": lambda x, y: (torch.deg2rad(x), torch.rad2deg(x), torch.sinc(x), torch.hypot(x, y), torch.arctan2(x, y)),
     "steps": lambda x, y: (torch.heaviside(x, y), torch.copysign(x, y), torch.copysign(x, -1.0), torch.sgn(y)),
     "extremes": lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.clamp(x, y), torch.clamp(x, max=y), torch.clip(x, -1, 1)),

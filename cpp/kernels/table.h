@@ -14,6 +14,7 @@
 #include "kernels/positions.h"
 #include "kernels/recurrent.h"
 #include "kernels/reductions.h"
+#include "kernels/resample.h"
 #include "kernels/rows.h"
 #include "kernels/tile.h"
 #include "kernels/winograd.h"
@@ -35,6 +36,7 @@ struct KernelTable {
   const WinogradKernels* winograd;
   const DepthwiseKernels* depthwise;
   const PositionsKernels* positions;
+  const ResampleKernels* resample;
 };
 
 }  // namespace stator

@@ -5,24 +5,6 @@
 namespace stator {
 namespace {
 
-// The elements of a view, dimension by dimension.
-class Walk {
- public:
-  explicit Walk(TensorView view) : view_(std::move(view)) {
-    view_.meta.sizes.clear();
-    view_.meta.strides.clear();
-  }
-  Walk& dim(int64_t size, int64_t stride) {
-    view_.meta.sizes.push_back(size);
-    view_.meta.strides.push_back(stride);
-    return *this;
-  }
-  const TensorView& view() const { return view_; }
-
- private:
-  TensorView view_;
-};
-
 // (self, repeats): each dimension of the result is a number of repeats around one of self's; new ones come first.
 bool bind_repeat(Binding& binding) {
   const TensorView* self = binding.tensor(0);
@@ -41,37 +23,12 @@ bool bind_repeat(Binding& binding) {
   return copy(binding, from.view(), to.view());
 }
 
-// Along the dimensions [first, last) each element becomes `times` neighbours.
-bool spread(Binding& binding, const TensorView& self, int64_t first, int64_t last, int64_t times) {
-  const auto result = result_like_observed(binding);
-  if (!result || result->meta.dim() != self.meta.dim()) return false;
-  Walk from(self), to(*result);
-  for (int64_t d = 0; d < self.meta.dim(); ++d) {
-    const int64_t size = self.meta.sizes[d], each = d < first || d >= last ? 1 : times;
-    if (result->meta.sizes[d] != size * each) return false;
-    from.dim(size, self.meta.strides[d]).dim(each, 0);
-    to.dim(size, result->meta.strides[d] * each).dim(each, result->meta.strides[d]);
-  }
-  return copy(binding, from.view(), to.view());
-}
-
 // (self, repeats, dim)
 bool bind_repeat_interleave(Binding& binding) {
   const TensorView* self = binding.tensor(0);
   const c10::IValue* repeats = binding.known(1);
   const auto dim = self ? wrapped_dim(binding.known(2), self->meta.dim()) : std::nullopt;
   return dim && repeats && repeats->isInt() && spread(binding, *self, *dim, *dim + 1, repeats->toInt());
-}
-
-// (input, output size, factors...). Powers of two only: LibTorch's rounding of others is not for us to repeat.
-bool bind_nearest(Binding& binding) {
-  const TensorView* self = binding.tensor(0);
-  const TensorMeta* seen = binding.observed(0);
-  if (!self || !seen || seen->dim() != self->meta.dim() || seen->numel() == 0 || !binding.known(1) || !binding.known(2))
-    return false;
-  const int64_t times = seen->sizes.back() / self->meta.sizes.back();
-  const bool power_of_two = times > 0 && (times & (times - 1)) == 0;
-  return power_of_two && spread(binding, *self, 2, self->meta.dim(), times);
 }
 
 // (self, factor): [..., channels * factor^2, height, width] to [..., channels, height * factor, width * factor].
@@ -146,10 +103,6 @@ bool bind_flip(Binding& binding) {
 const BinderRegistration kRepeat("aten::repeat", bind_repeat);
 const BinderRegistration kRepeatInterleave("aten::repeat_interleave.self_int", bind_repeat_interleave);
 const BinderRegistration kFlip("aten::flip", bind_flip);
-const BinderRegistration kNearest1d("aten::upsample_nearest1d", bind_nearest);
-const BinderRegistration kNearest1dByFactors("aten::upsample_nearest1d.vec", bind_nearest);
-const BinderRegistration kNearest2d("aten::upsample_nearest2d", bind_nearest);
-const BinderRegistration kNearest2dByFactors("aten::upsample_nearest2d.vec", bind_nearest);
 const BinderRegistration kPixelShuffle("aten::pixel_shuffle", bind_pixel_shuffle);
 const BinderRegistration kRoll("aten::roll", bind_roll);
 

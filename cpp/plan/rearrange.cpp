@@ -29,4 +29,17 @@ TensorView turned(TensorView view, int64_t dim) {
   return view;
 }
 
+bool spread(Binding& binding, const TensorView& self, int64_t first, int64_t last, int64_t times) {
+  const auto result = result_like_observed(binding);
+  if (!result || result->meta.dim() != self.meta.dim()) return false;
+  Walk from(self), to(*result);
+  for (int64_t d = 0; d < self.meta.dim(); ++d) {
+    const int64_t size = self.meta.sizes[d], each = d < first || d >= last ? 1 : times;
+    if (result->meta.sizes[d] != size * each) return false;
+    from.dim(size, self.meta.strides[d]).dim(each, 0);
+    to.dim(size, result->meta.strides[d] * each).dim(each, result->meta.strides[d]);
+  }
+  return copy(binding, from.view(), to.view());
+}
+
 }  // namespace stator

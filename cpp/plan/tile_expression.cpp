@@ -45,6 +45,8 @@ std::optional<TileType> tile_type(at::ScalarType dtype) {
   return entry ? std::optional(entry->type) : std::nullopt;
 }
 
+TileExpression::TileExpression(at::IntArrayRef sizes) : sizes_(sizes) {}
+
 TileExpression::Node TileExpression::load(const TensorView& view) {
   NodeData node{.kind = NodeData::Kind::kLoad, .type = find(view.meta.dtype)->type, .view = view};
   const size_t missing = sizes_.size() - view.meta.sizes.size();

@@ -30,7 +30,7 @@ class TileExpression {
  public:
   using Node = int32_t;
 
-  explicit TileExpression(at::IntArrayRef sizes) : sizes_(sizes) {}
+  explicit TileExpression(at::IntArrayRef sizes);
 
   const at::DimVector& sizes() const { return sizes_; }
   int64_t numel() const { return c10::multiply_integers(sizes_); }

@@ -3,7 +3,6 @@
 
 #include <ATen/cpu/vec/vec.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "kernels/simd/exponential.h"
@@ -108,16 +107,29 @@ void mul_add_int(void* out, const void* a, const void* b, const void* c, int64_t
 
 int64_t negated(int64_t a) { return static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a)); }
 
-// Of what is left of the division, which is exact, and not of the rounded quotient. By zero it is the quotient.
+// What is left of a division, with the sign of what was divided by. `left`: with the sign of what was divided.
 template <class T>
-T floor_of_quotient(T a, T b) {
-  if (b == 0) return a / b;
-  const T left = static_cast<T>(std::fmod(a, b));
-  T whole = (a - left) / b;
-  if (left != 0 && (b < 0) != (left < 0)) whole -= 1;
-  if (whole == 0) return static_cast<T>(std::copysign(T(0), a / b));
-  const T floor = static_cast<T>(std::floor(whole));
-  return whole - floor > T(0.5) ? floor + 1 : floor;
+Vec<T> has_other_sign(const Vec<T>& left, const Vec<T>& b) {
+  const Vec<T> zero(0);
+  return (left != zero) & ((b < zero) ^ (left < zero));
+}
+template <class T>
+Vec<T> remainder_of(const Vec<T>& a, const Vec<T>& b) {
+  const Vec<T> left = a.fmod(b);
+  return Vec<T>::blendv(left, left + b, has_other_sign(left, b));
+}
+
+// By what is left of the division, which is exact, and not by the rounded quotient. By zero it is the quotient.
+template <class T>
+Vec<T> floor_of_quotient(const Vec<T>& a, const Vec<T>& b) {
+  using V = Vec<T>;
+  const V zero(0), one(1), endless{T(__builtin_inf())}, quotient = a / b, left = a.fmod(b);
+  // Where the quotient overflows fmod is of no use.
+  const V even = V::blendv(a - left, a, (quotient.abs() == endless) & (a.abs() != endless));
+  V whole = even / b;
+  whole = V::blendv(whole, whole - one, has_other_sign(left, b));
+  const V floor = whole.floor(), nearest = V::blendv(floor, floor + one, (whole - floor) > V(T(0.5)));
+  return V::blendv(V::blendv(nearest, zero.copysign(quotient), whole == zero), quotient, b == zero);
 }
 
 // `most` where that is below `least`.
@@ -227,12 +239,9 @@ struct OpTable {
     at(t, O::kAtan2) = binary<T, [](const V& a, const V& b) { return a.atan2(b); }>;
     at(t, O::kHypot) = binary<T, [](const V& a, const V& b) { return a.hypot(b); }>;
     at(t, O::kCopysign) = binary<T, [](const V& a, const V& b) { return a.copysign(b); }>;
-    at(t, O::kDivFloor) = binary_plain<T, T, floor_of_quotient<T>>;
+    at(t, O::kDivFloor) = binary<T, floor_of_quotient<T>>;
     at(t, O::kFmod) = binary<T, [](const V& a, const V& b) { return a.fmod(b); }>;
-    at(t, O::kRemainder) = binary_plain<T, T, [](T a, T b) {
-      const T left = static_cast<T>(std::fmod(a, b));
-      return left != 0 && (b < 0) != (left < 0) ? left + b : left;
-    }>;
+    at(t, O::kRemainder) = binary<T, remainder_of<T>>;
     at(t, O::kEqual) = binary_plain<float, T, [](T a, T b) { return a == b ? 1.0f : 0.0f; }>;
     at(t, O::kNotEqual) = binary_plain<float, T, [](T a, T b) { return a != b ? 1.0f : 0.0f; }>;
     at(t, O::kLess) = binary_plain<float, T, [](T a, T b) { return a < b ? 1.0f : 0.0f; }>;

@@ -51,10 +51,11 @@ struct FirstOnes {
   }
 };
 
-// By value and then by index, which needs no memory as std::stable_sort does.
 struct Sorted {
   template <class T, class First>
   static void put_first(Element<T>* all, const RowOrderSpec& spec, First first) {
+    if (!spec.stable) return std::sort(all, all + spec.count, first);
+    // By value and then by index, which needs no memory as std::stable_sort does.
     std::sort(all, all + spec.count, [first](const Element<T>& a, const Element<T>& b) {
       return first(a, b) || (a.index < b.index && !first(b, a));
     });

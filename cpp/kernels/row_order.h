@@ -14,15 +14,15 @@ struct RowOrderSpec {
   int64_t row_stride = 0, stride = 1;  // of the input, in elements
   bool greatest = true;                // come first
   bool sorted = true;                  // for topk()
+  bool stable = false;                 // for sort_rows(): equal elements stay in their order
   int64_t parts = 1;
 };
 
 // Addresses: input, values and int64 indices (both [rows][k]), scratch of row_order_bytes(). For float, double and int64_t.
 
-// Of equal elements those come first that LibTorch's algorithm leaves first, which is that of the standard library here as there.
+// Of equal elements those come first that LibTorch's algorithms leave first, which are those of the standard library here as there.
 template <class T>
 bool topk(const void* specification, void* const* addresses);
-// Equal elements stay in their order.
 template <class T>
 bool sort_rows(const void* specification, void* const* addresses);
 

@@ -79,12 +79,9 @@ bool bind_topk(Binding& binding) {
   return true;
 }
 
-// Of longer rows LibTorch leaves equal elements in an order of its own, which is not the same on all CPUs, unless asked for theirs.
-constexpr int64_t kAlwaysStable = 16;
-
-std::optional<Rows> rows_to_sort(Binding& binding, const c10::IValue* stable, size_t dim, size_t descending) {
+std::optional<Rows> rows_to_sort(Binding& binding, bool stable, size_t dim, size_t descending) {
   auto rows = rows_along(binding, binding.known(dim), binding.known(descending));
-  if (rows && rows->spec.count > kAlwaysStable && known_bool(stable) != true) return std::nullopt;
+  if (rows) rows->spec.stable = stable;
   return rows;
 }
 
@@ -106,14 +103,17 @@ bool bind_argsorted(Binding& binding, std::optional<Rows> rows) {
 }
 
 // (self, dim, descending)
-bool bind_sort(Binding& binding) { return bind_sorted(binding, rows_to_sort(binding, nullptr, 1, 2)); }
-bool bind_argsort(Binding& binding) { return bind_argsorted(binding, rows_to_sort(binding, nullptr, 1, 2)); }
+bool bind_sort(Binding& binding) { return bind_sorted(binding, rows_to_sort(binding, false, 1, 2)); }
+bool bind_argsort(Binding& binding) { return bind_argsorted(binding, rows_to_sort(binding, false, 1, 2)); }
 
 // (self, stable, dim, descending)
-bool bind_sort_stable(Binding& binding) { return bind_sorted(binding, rows_to_sort(binding, binding.known(1), 2, 3)); }
-bool bind_argsort_stable(Binding& binding) {
-  return bind_argsorted(binding, rows_to_sort(binding, binding.known(1), 2, 3));
+std::optional<Rows> rows_to_sort_as_told(Binding& binding) {
+  const c10::IValue* stable = binding.known(1);
+  if (!stable) return std::nullopt;
+  return rows_to_sort(binding, known_bool(stable).value_or(false), 2, 3);
 }
+bool bind_sort_stable(Binding& binding) { return bind_sorted(binding, rows_to_sort_as_told(binding)); }
+bool bind_argsort_stable(Binding& binding) { return bind_argsorted(binding, rows_to_sort_as_told(binding)); }
 
 const BinderRegistration kTopK("aten::topk", bind_topk);
 const BinderRegistration kSort("aten::sort", bind_sort);

@@ -100,7 +100,8 @@ def reduction(w: Writer) -> bool:
     form = w.rng.choice(
         ["{}.sum()", "{}.sum({d})", "{}.mean({d})", "{}.mean({d}, keepdim=True)", "{}.amax({d})", "{}.max({d})[0]", "{}.argmax({d})",
          "{}.cumsum({d})", "torch.softmax({}, {d})", "torch.log_softmax({}, {d})", "{}.var({d}, unbiased=False)", "{}.norm()", "{}.any()",
-         "{}.all({d})", "{}.prod({d})", "torch.layer_norm({}, [{}.size(-1)])", "{}.min()", "{}.sort({d})[0]", "torch.sort({}, stable=True, dim={d}, descending=True)[1]", "{}.logsumexp({d})",
+         "{}.all({d})", "{}.prod({d})", "torch.layer_norm({}, [{}.size(-1)])", "{}.min()", "{}.sort({d})[0]",
+         "torch.sort(torch.round({}), stable=True, dim={d}, descending=True)[1]", "torch.argsort(torch.round({}), {d})", "{}.logsumexp({d})",
          "{}.topk(1, {d})[1]", "{}.count_nonzero()"]
     )  # fmt: skip
     return w.assign(form.format(x, x, d=dim))

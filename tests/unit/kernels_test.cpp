@@ -160,15 +160,40 @@ TEST_P(Tiles, unary_operators_are_atens) {
   }
 }
 
-TEST_P(Tiles, tanh_keeps_the_digits_of_small_numbers) {
-  const at::Tensor powers = at::arange(-149, 4, at::kDouble).exp2(),
+// Numbers of either sign and every size, denormal and infinite ones too, more of them where exp() is neither 0 nor infinite.
+at::Tensor numbers_of_all_sizes() {
+  const at::Tensor powers = at::arange(-149, 128, at::kDouble).exp2(),
                    ones = at::tensor({1.0, -1.0, 1.37, -1.9}, at::kDouble);
-  const at::Tensor x = at::outer(powers, ones).flatten().to(at::kFloat), made = result_like(x);
-  TileExpression expression(x.sizes());
-  expression.store(expression.op(TileOpcode::kTanh, expression.load(view(x))), view(made));
-  run(expression);
-  const at::Tensor wanted = at::tanh(x.to(at::kDouble));
-  EXPECT_TRUE(at::allclose(wanted, made.to(at::kDouble), 2.5e-7, 1e-45));
+  return at::cat({at::outer(powers, ones).flatten(), at::linspace(-106, 90, 20011, at::kDouble),
+                  at::linspace(-2, 2, 4001, at::kDouble), at::tensor({0.0, -0.0, 1.0 / 0.0, -1.0 / 0.0}, at::kDouble)})
+      .to(at::kFloat);
+}
+
+TEST_P(Tiles, exponentials_keep_the_digits_of_numbers_of_all_sizes) {
+  const Unary exponentials[] = {
+      {TileOpcode::kExp, [](const at::Tensor& a) { return at::exp(a); }},
+      {TileOpcode::kExpm1, [](const at::Tensor& a) { return at::expm1(a); }},
+      {TileOpcode::kLog1p, [](const at::Tensor& a) { return at::log1p(a); }},
+      {TileOpcode::kTanh, [](const at::Tensor& a) { return at::tanh(a); }},
+      {TileOpcode::kSigmoid, [](const at::Tensor& a) { return at::sigmoid(a); }},
+      {TileOpcode::kSilu, [](const at::Tensor& a) { return at::silu(a); }},
+      {TileOpcode::kMish, [](const at::Tensor& a) { return at::mish(a); }},
+  };
+  const at::Tensor x = numbers_of_all_sizes();
+  for (const auto& [code, aten] : exponentials) {
+    SCOPED_TRACE(static_cast<int>(code));
+    // As ATen has them, these two are 0 where exp(-x) is infinite.
+    const double least = code == TileOpcode::kSigmoid || code == TileOpcode::kSilu ? 4e-37 : 2e-43;
+    const at::Tensor made = result_like(x), wanted = aten(x.to(at::kDouble)).to(at::kFloat);
+    TileExpression expression(x.sizes());
+    expression.store(expression.op(code, expression.load(view(x))), view(made));
+    run(expression);
+    const at::Tensor right = at::isclose(wanted.to(at::kDouble), made.to(at::kDouble), 4e-7, least, true);
+    EXPECT_TRUE(right.all().item<bool>()) << x.masked_select(right.logical_not());
+    const at::Tensor zeros = wanted.eq(0).logical_and(x.eq(0));
+    EXPECT_TRUE(at::equal(wanted.masked_select(zeros).signbit(), made.masked_select(zeros).signbit()));
+    operands_.clear();
+  }
 }
 
 struct Binary {

@@ -6,7 +6,7 @@
 namespace stator::CPU_CAPABILITY {
 namespace {
 
-// exp(x) = p * power, for -87.3 <= x <= 0 or NaN.
+// exp(x) = p * power, for -87.3 <= x <= 88 or NaN.
 struct Exponential {
   Lanes p, power;
 };
@@ -14,15 +14,22 @@ struct Exponential {
 // Added to a number, its last bits are the number's integer.
 constexpr float kRounding = 12582912.0f;
 
-// 2^n exp(r) with Cephes' polynomial, in pairs of its terms (Estrin), which wait for fewer results. `shifted` is x / log(2) + kRounding.
-STATOR_INLINE Exponential exponential_of(Lanes x, Lanes shifted) {
-  const Lanes n = shifted - kRounding;
-  const Lanes r = fused(n, all_lanes(2.12194440e-4f), fused(n, all_lanes(-0.693359375f), x)), square = r * r;
+// x less n log(2).
+STATOR_INLINE Lanes rest_of(Lanes x, Lanes n) {
+  return fused(n, all_lanes(2.12194440e-4f), fused(n, all_lanes(-0.693359375f), x));
+}
+
+// (exp(r) - 1 - r) / r^2 for |r| <= log(2) / 2: Cephes' polynomial, in pairs of its terms (Estrin), which wait for fewer results.
+STATOR_INLINE Lanes beyond_linear(Lanes r, Lanes square) {
   Lanes p = fused(all_lanes(1.9875691500e-4f), r, all_lanes(1.3981999507e-3f));
   p = fused(p, square, fused(all_lanes(8.3334519073e-3f), r, all_lanes(4.1665795894e-2f)));
-  p = fused(p, square, fused(all_lanes(1.6666665459e-1f), r, all_lanes(5.0000001201e-1f)));
-  p = fused(p, square, r + 1.0f);
-  return {p, from_bits((bits_of(shifted) << 23) + 0x3f800000)};
+  return fused(p, square, fused(all_lanes(1.6666665459e-1f), r, all_lanes(5.0000001201e-1f)));
+}
+
+// 2^n exp(r). `shifted` is x / log(2) + kRounding.
+STATOR_INLINE Exponential exponential_of(Lanes x, Lanes shifted) {
+  const Lanes r = rest_of(x, shifted - kRounding), square = r * r;
+  return {fused(beyond_linear(r, square), square, r + 1.0f), from_bits((bits_of(shifted) << 23) + 0x3f800000)};
 }
 
 // exp(x) for x <= 0 or NaN, to about one unit in the last place. 0 instead of what is denormal.
@@ -33,7 +40,74 @@ STATOR_INLINE Lanes exp_of_negative(Lanes x) {
   return x < kLeast ? Lanes{} : p * power;
 }
 
-// 1 / (1 + exp(-x))
+// p 2^n, rounded once where that is denormal. `shifted` is n + kRounding.
+STATOR_INLINE Lanes scaled(Lanes p, Lanes shifted) {
+#if defined(CPU_CAPABILITY_AVX512)
+  return _mm512_scalef_ps(p, shifted - kRounding);
+#else
+  const LaneBits n = bits_of(shifted) - bits_of(all_lanes(kRounding)), half = n >> 1;
+  return p * from_bits((half << 23) + 0x3f800000) * from_bits(((n - half) << 23) + 0x3f800000);
+#endif
+}
+
+// exp(x) for any x, to about one unit in the last place.
+STATOR_INLINE Lanes exp_of(Lanes x) {
+  const Lanes inside = clamped(x, -105.0f, 89.0f);  // beyond these it is 0 and infinite
+  const Lanes shifted = fused(inside, all_lanes(1.44269504f), all_lanes(kRounding));
+  return scaled(exponential_of(inside, shifted).p, shifted);
+}
+
+// exp(x) - 1 without loss near 0: 2^n (exp(r) - 1) + 2^n - 1, of halves, because 2^n may be infinite where the result is not.
+STATOR_INLINE Lanes expm1_of(Lanes x) {
+  const Lanes inside = clamped(x, -20.0f, 89.0f);  // beyond these it is -1 and infinite
+  const Lanes shifted = fused(inside, all_lanes(1.44269504f), all_lanes(kRounding));
+  const Lanes r = rest_of(inside, shifted - kRounding), square = r * r;
+  const Lanes half_power = from_bits((bits_of(shifted) << 23) + 0x3f000000);
+  const Lanes half = fused(half_power, fused(beyond_linear(r, square), square, r), half_power - 0.5f);
+  return x == Lanes{} ? x : half + half;  // -0 stays
+}
+
+// log(x) for finite x that is not denormal, with Cephes' polynomial.
+STATOR_INLINE Lanes log_of_normal(Lanes x) {
+  constexpr float kRootOfHalf = 0.70710678f;
+  const LaneBits exponent = (bits_of(x) >> 23) - 126;
+  const Lanes part = from_bits((bits_of(x) & 0x007fffff) | 0x3f000000);  // in [1/2, 1)
+  const Lanes n = __builtin_convertvector(exponent, Lanes) - (part < kRootOfHalf ? all_lanes(1.0f) : Lanes{});
+  const Lanes m = (part < kRootOfHalf ? part + part : part) - 1.0f, square = m * m, fourth = square * square;
+  const Lanes high = fused(fused(all_lanes(7.0376836292e-2f), m, all_lanes(-1.1514610310e-1f)), square,
+                           fused(all_lanes(1.1676998740e-1f), m, all_lanes(-1.2420140846e-1f)));
+  const Lanes low = fused(fused(all_lanes(1.4249322787e-1f), m, all_lanes(-1.6668057665e-1f)), square,
+                          fused(all_lanes(2.0000714765e-1f), m, all_lanes(-2.4999993993e-1f)));
+  const Lanes p = fused(fused(high, fourth, low), m, all_lanes(3.3333331174e-1f)) * m * square;
+  const Lanes small = fused(all_lanes(-0.5f), square, fused(n, all_lanes(-2.12194440e-4f), p));
+  return fused(n, all_lanes(0.693359375f), m + small);
+}
+
+// log(1 + x): what rounding takes off 1 + x is added again, divided by it.
+STATOR_INLINE Lanes log1p_of(Lanes x) {
+  constexpr float kEndless = __builtin_inff();
+  const Lanes sum = x + 1.0f, lost = x - (sum - 1.0f);
+  Lanes result = log_of_normal(sum) + lost / sum;
+  result = sum < kEndless ? result : x;  // or NaN
+  result = sum > Lanes{} || sum != sum ? result : sum < Lanes{} ? all_lanes(__builtin_nanf("")) : all_lanes(-kEndless);
+  return x == Lanes{} ? x : result;  // -0 stays
+}
+
+// As ATen has them, for any x.
+STATOR_INLINE Lanes logistic_of(Lanes x) { return 1.0f / (1.0f + exp_of(-x)); }
+STATOR_INLINE Lanes silu_of(Lanes x) { return x / (1.0f + exp_of(-x)); }
+STATOR_INLINE Lanes elu_of(Lanes x, Lanes alpha) { return x > Lanes{} ? x : alpha * expm1_of(x); }
+STATOR_INLINE Lanes softplus_of(Lanes x, Lanes beta, Lanes threshold) {
+  const Lanes scaled_x = x * beta;
+  return scaled_x > threshold ? x : log1p_of(exp_of(scaled_x)) / beta;
+}
+// x tanh(log(1 + e)) with e = exp(x), which is x (e^2 + 2 e) / (e^2 + 2 e + 2).
+STATOR_INLINE Lanes mish_of(Lanes x) {
+  const Lanes e = exp_of(x), some = fused(e, e, e + e);
+  return x > 20.0f ? x : x * (some / (some + 2.0f));
+}
+
+// 1 / (1 + exp(-x)), 0 instead of what is denormal: sooner ready, for recurrent networks, which wait for it.
 STATOR_INLINE Lanes sigmoid_of(Lanes x) {
   const Lanes e = exp_of_negative(x > Lanes{} ? -x : x);
   return (x < Lanes{} ? e : all_lanes(1.0f)) / (e + 1.0f);

@@ -51,6 +51,17 @@ void unary_lanes(void* out, const void* a, const void*, const void*, int64_t n) 
   part.store(kFormula(part.load(from + i)), to + i);
 }
 
+template <auto kFormula>
+void ternary_lanes(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  const auto *x = static_cast<const float*>(a), *y = static_cast<const float*>(b), *z = static_cast<const float*>(c);
+  auto* to = static_cast<float*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(kFormula(load(x + i), load(y + i), load(z + i)), to + i);
+  if (i == n) return;
+  const Part part(n - i);
+  part.store(kFormula(part.load(x + i), part.load(y + i), part.load(z + i)), to + i);
+}
+
 template <class T, auto kFormula, bool kScalarA = false, bool kScalarB = false>
 void binary(void* out, const void* a, const void* b, const void*, int64_t n) {
   const Vec<T> one_a(*static_cast<const T*>(a)), one_b(*static_cast<const T*>(b));
@@ -265,9 +276,17 @@ struct OpTable {
   }
 
   static constexpr void add_lanes(OpRun* t) {
+    at(t, TileOpcode::kExp) = unary_lanes<[](Lanes a) { return exp_of(a); }>;
+    at(t, TileOpcode::kExpm1) = unary_lanes<[](Lanes a) { return expm1_of(a); }>;
+    at(t, TileOpcode::kLog1p) = unary_lanes<[](Lanes a) { return log1p_of(a); }>;
     at(t, TileOpcode::kTanh) = unary_lanes<[](Lanes a) { return tanh_of(a); }>;
+    at(t, TileOpcode::kSigmoid) = unary_lanes<[](Lanes a) { return logistic_of(a); }>;
+    at(t, TileOpcode::kSilu) = unary_lanes<[](Lanes a) { return silu_of(a); }>;
+    at(t, TileOpcode::kMish) = unary_lanes<[](Lanes a) { return mish_of(a); }>;
     at(t, TileOpcode::kGelu) = unary_lanes<[](Lanes a) { return gelu_of(a); }>;
     at(t, TileOpcode::kGeluTanh) = unary_lanes<[](Lanes a) { return gelu_tanh_of(a); }>;
+    at(t, TileOpcode::kElu) = ternary_lanes<[](Lanes a, Lanes alpha, Lanes) { return elu_of(a, alpha); }>;
+    at(t, TileOpcode::kSoftplus) = ternary_lanes<softplus_of>;
   }
 
   // The same again with scalars; here because they are the many.

@@ -10,6 +10,7 @@
 #include "plan/packed_weights.h"
 #include "plan/panels.h"
 #include "plan/parts.h"
+#include "plan/transposed_convolution.h"
 
 namespace stator {
 namespace {
@@ -357,8 +358,12 @@ bool bind_convolution(Binding& binding) {
          bind_positions(binding, *conv) || bind_channels(binding, *conv);
 }
 
-// (..., transposed, output_padding, groups)
-bool bind_general(Binding& binding) { return known_bool(binding.known(6)) == false && bind_convolution<8>(binding); }
+// (input, weight, bias, stride, padding, dilation, transposed, output padding, groups)
+bool bind_general(Binding& binding) {
+  const auto transposed = known_bool(binding.known(6));
+  if (!transposed) return false;
+  return *transposed ? bind_transposed_convolution(binding, {.groups = 8, .dilation = 5}) : bind_convolution<8>(binding);
+}
 
 const BinderRegistration kBinders[] = {
     {"aten::conv1d", bind_convolution<6>},         {"aten::conv2d", bind_convolution<6>},

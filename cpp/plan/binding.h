@@ -44,7 +44,8 @@ class Binding {
   // In how many parts kernels are to share work that takes one thread about so long. 1 if runs have one thread, or it is too little.
   virtual int64_t parts(double nanoseconds) = 0;
 
-  // Result i in new memory. Without strides contiguous.
+  // Result i in new memory, each element of which is to be written once: steps are joined and moved by what they read and write. Without
+  // strides contiguous.
   virtual TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides = {}) = 0;
   // Result i is a view of what is there already.
   virtual void result_is(size_t i, TensorView view) = 0;

@@ -192,6 +192,31 @@ class ProductVariants final : public KernelVariants {
   TensorView a_view_, b_view_;
 };
 
+// What is bound of the product is left in it.
+bool multiply(Binding& binding, Product& product, const TensorView& to) {
+  auto spec = spec_of(product);
+  if (!spec || (is_large(*spec) && !binding.beats_any_size())) return false;
+  spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
+  const MatmulKernels& table = *kernels().matmul;
+  BoundKernel kernel = nullptr;
+  std::vector<TensorView> reads{product.a_view, product.b_view}, writes{to};
+  const bool is_weight = binding.constant(product.b_view) != nullptr && spec->columns > 1;
+  if (const auto weight = is_weight ? packed_weight(binding, *spec, product.b_view) : std::nullopt) {
+    kernel = weight->product;
+    reads[1] = weight->view;
+  } else if (suits_dots(*spec)) {
+    kernel = table.dots;
+  } else if (spec->b_column == 1) {
+    kernel = table.rows;
+  } else {
+    kernel = table.packing;
+    writes.push_back(binding.scratch(at::kFloat, {packing_floats(*spec, table.panel)}));
+  }
+  if (product.bias_view) reads.push_back(*product.bias_view);
+  binding.run_with(kernel, *spec, std::move(reads), std::move(writes));
+  return true;
+}
+
 }  // namespace
 
 Matrices transposed(Matrices m) {
@@ -207,30 +232,13 @@ void insert_one(Matrices& m, int64_t place) {
 
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   const Product given = product;
-  auto spec = spec_of(product);
-  if (!spec || (is_large(*spec) && !binding.beats_any_size())) return false;
-  spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
-  const MatmulKernels& table = *kernels().matmul;
-  BoundKernel kernel = nullptr;
-  std::vector<TensorView> reads{product.a_view, product.b_view}, scratch;
-  const bool is_weight = binding.constant(product.b_view) != nullptr && spec->columns > 1;
-  if (const auto weight = is_weight ? packed_weight(binding, *spec, product.b_view) : std::nullopt) {
-    kernel = weight->product;
-    reads[1] = weight->view;
-  } else if (suits_dots(*spec)) {
-    kernel = table.dots;
-  } else if (spec->b_column == 1) {
-    kernel = table.rows;
-  } else {
-    kernel = table.packing;
-    scratch.push_back(binding.scratch(at::kFloat, {packing_floats(*spec, table.panel)}));
-  }
-  if (product.bias_view) reads.push_back(*product.bias_view);
-  std::vector<TensorView> writes{binding.result(0, at::kFloat, result.sizes, result.strides)};
-  writes.insert(writes.end(), scratch.begin(), scratch.end());
-  binding.run_with(kernel, *spec, std::move(reads), std::move(writes));
+  if (!multiply(binding, product, binding.result(0, at::kFloat, result.sizes, result.strides))) return false;
   binding.can_also(std::make_shared<const ProductVariants>(given, product));
   return true;
+}
+
+bool bind_product_into(Binding& binding, Product product, const TensorView& scratch) {
+  return multiply(binding, product, scratch);
 }
 
 const TensorView* float_tensor(const Binding& binding, size_t i, int64_t least_dim, int64_t most_dim) {

@@ -129,6 +129,23 @@ FLIPS_AND_BORDERS = {
     "circular": lambda x: (functional.pad(x[0], (2, 1), "circular"), functional.pad(x + 1, (1, 4, 3, 0), "circular")),
     "repeat_interleave": lambda x: (x.repeat_interleave(3, 1), torch.repeat_interleave(x + 1, 2, dim=-1)),
 }
+# Kinds of taps: all over their phase or not, none in some phase, several in one, cut off by padding, of groups, of one dimension.
+TRANSPOSED_CONVOLUTIONS = {
+    "doubling": nn.ConvTranspose2d(4, 3, 2, 2),
+    "of_overlapping_windows": nn.Sequential(nn.ConvTranspose2d(4, 6, 4, 2, 1), nn.BatchNorm2d(6), nn.ReLU()),
+    "with_output_padding": nn.ConvTranspose2d(4, 2, 3, (2, 3), 1, output_padding=(1, 2), bias=False),
+    "without_strides": nn.ConvTranspose2d(4, 2, 3),
+    "of_many_taps": nn.ConvTranspose2d(4, 2, 5, 1, 2),
+    "with_gaps": nn.ConvTranspose2d(4, 4, (1, 2), 3, dilation=2),
+    "dilated": nn.ConvTranspose2d(4, 2, 3, 2, 2, dilation=2),
+    "cut_off": nn.ConvTranspose2d(4, 2, 3, 1, (1, 2)),
+    "of_groups": nn.ConvTranspose2d(4, 6, 3, 2, groups=2),
+    "of_single_channels": nn.Sequential(nn.ConvTranspose2d(4, 4, 4, 2, 1, groups=4), nn.Sigmoid()),
+    "of_lines": nn.Sequential(nn.Flatten(2), nn.ConvTranspose1d(4, 3, 16, 8, 4), nn.LeakyReLU(), nn.ConvTranspose1d(3, 1, 2, 2)),
+    "of_one_image": Function(lambda x: functional.conv_transpose2d(x[0], x.reshape(4, 2, 3, 4), padding=1) + 1),
+    "of_every_other_channel": Function(lambda x: functional.conv_transpose2d(x.repeat(1, 2, 1, 1)[:, ::2], x[:1].transpose(0, 1))),
+    "in_a_residual_block": Function(lambda x: x + functional.conv_transpose2d(x, x.new_ones(4, 4, 1, 1), padding=0)),
+}
 MATRIX, TENSOR = torch.linspace(-1, 1, 20).reshape(4, 5), torch.linspace(-2, 1, 120).reshape(2, 3, 4, 5)
 EINSUMS = {
     "matrices": lambda m, t: (torch.einsum("ij,jk->ik", m.t(), m), torch.einsum("ij,kj->ki", m, m), torch.einsum("ij, ij -> i", m, m)),
@@ -167,6 +184,7 @@ CASES = {
         )
         for name, function in FLIPS_AND_BORDERS.items()
     },
+    **{f"transposed_convolution_{name}": (model, (IMAGE,)) for name, model in TRANSPOSED_CONVOLUTIONS.items()},
     **{f"einsum_{name}": (Function(function), (MATRIX, TENSOR)) for name, function in EINSUMS.items()},
     "reflected_convolution": (
         nn.Sequential(nn.Conv2d(4, 4, 1), nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), nn.ReLU()),

@@ -12,9 +12,10 @@
 namespace stator {
 namespace {
 
-// Each is a pass over the result; and each tap of a part is an input of one.
+// A pass over memory for each part, or more where it has many taps.
 constexpr size_t kMostParts = 100;
 constexpr size_t kMostTaps = 32;
+constexpr size_t kMostAtOnce = 8;  // a tile program has not many more registers
 
 struct Transposed : Windows {
   TensorView input, weight, result;
@@ -29,7 +30,8 @@ bool take_tensors(Binding& binding, Transposed& conv) {
   const TensorView *input = float_tensor(binding, 0, 2, 4), *weight = float_tensor(binding, 1, 3, 4);
   const TensorView* bias = float_tensor(binding, 2, 1, 1);
   const TensorMeta* seen = binding.observed(0);
-  if (!input || !weight || !seen || (!bias && !is_none(binding.known(2))) || !weight->meta.is_contiguous()) return false;
+  if (!input || !weight || !seen || (!bias && !is_none(binding.known(2))) || !weight->meta.is_contiguous())
+    return false;
   conv.dims = weight->meta.dim() - 2;
   const int64_t first = input->meta.dim() - conv.dims;
   if ((first != 1 && first != 2) || seen->dtype != at::kFloat || seen->dim() != input->meta.dim() || seen->numel() == 0)
@@ -66,7 +68,8 @@ std::optional<TensorView> products_of(Binding& binding, const Transposed& conv) 
   const int64_t first = meta.dim() - conv.dims, channels = conv.in_channels / conv.groups;
   const auto elements = collapse(meta, first, meta.dim());
   if (!elements) return std::nullopt;
-  const int64_t rows = conv.out_channels / conv.groups * conv.taps(), columns = conv.elements(), matrix = rows * columns;
+  const int64_t rows = conv.out_channels / conv.groups * conv.taps(), columns = conv.elements(),
+                matrix = rows * columns;
   const int64_t in_image = first == 2 ? meta.strides[0] : 0, in_channel = meta.strides[first - 1];
   const TensorView to = binding.scratch(at::kFloat, {conv.images, conv.out_channels * conv.taps(), columns});
   Product product{conv.weight, conv.input, {}, {}, {}, {}, {}};
@@ -153,22 +156,39 @@ TensorView part_of_result(const Transposed& conv, const Segment& rows, const Seg
   return walk.dim(rows.count, row * conv.stride[0]).dim(columns.count, column * conv.stride[1]).view();
 }
 
-void add_up(Binding& binding, const Transposed& conv, const TensorView& products, const Segment& rows,
-            const Segment& columns) {
-  const TensorView to = part_of_result(conv, rows, columns);
-  TileExpression expression(to.meta.sizes);
-  std::optional<TileExpression::Node> sum;
-  const auto add = [&](const TensorView& view) {
-    const auto loaded = expression.load(view);
-    sum = sum ? expression.op(TileOpcode::kAdd, *sum, loaded) : loaded;
-  };
+// What is added in a part of the result.
+std::vector<TensorView> addends(const Transposed& conv, const TensorView& products, const Segment& rows,
+                                const Segment& columns) {
+  std::vector<TensorView> out;
   for (const Segment::Tap& row : rows.taps) {
     for (const Segment::Tap& column : columns.taps)
-      add(added_by(conv, products, row, column, rows.count, columns.count));
+      out.push_back(added_by(conv, products, row, column, rows.count, columns.count));
   }
-  if (conv.bias) add(Walk(*conv.bias).dim(conv.out_channels, conv.bias->meta.strides[0]).dim(1, 0).dim(1, 0).view());
+  if (conv.bias)
+    out.push_back(Walk(*conv.bias).dim(conv.out_channels, conv.bias->meta.strides[0]).dim(1, 0).dim(1, 0).view());
+  return out;
+}
+
+void add_at_once(Binding& binding, const std::vector<TensorView>& addends, const TensorView& to) {
+  TileExpression expression(to.meta.sizes);
+  std::optional<TileExpression::Node> sum;
+  for (const TensorView& addend : addends) {
+    const auto loaded = expression.load(addend);
+    sum = sum ? expression.op(TileOpcode::kAdd, *sum, loaded) : loaded;
+  }
   expression.store(sum ? *sum : expression.number(0.0, TileType::kFloat), to);
   binding.run(std::move(expression));
+}
+
+void add_up(Binding& binding, std::vector<TensorView> addends, const TensorView& to) {
+  while (addends.size() > kMostAtOnce) {
+    const TensorView sum = binding.scratch(at::kFloat, to.meta.sizes);
+    const auto rest = addends.begin() + kMostAtOnce - 1;
+    add_at_once(binding, {addends.begin(), rest}, sum);
+    addends.erase(addends.begin(), rest);
+    addends.push_back(sum);
+  }
+  add_at_once(binding, addends, to);
 }
 
 }  // namespace
@@ -181,7 +201,8 @@ bool bind_transposed_convolution(Binding& binding, TransposedArguments arguments
   const auto products = products_of(binding, conv);
   if (!products) return false;
   for (const Segment& some_rows : rows) {
-    for (const Segment& some_columns : columns) add_up(binding, conv, *products, some_rows, some_columns);
+    for (const Segment& some_columns : columns)
+      add_up(binding, addends(conv, *products, some_rows, some_columns), part_of_result(conv, some_rows, some_columns));
   }
   return true;
 }

@@ -39,6 +39,7 @@ class Pointwise {
       return expression_->cast(expression_->load(*view), view->meta.dtype, dtype);
     const c10::IValue& value = *binding_.known(i);
     const TileType type = *tile_type(dtype);
+    if (dtype == at::kBool) return expression_->number(real(value) != 0 ? 1.0 : 0.0, type);
     if (type == TileType::kInt) return expression_->number(integer(value), type);
     return expression_->number(real(value), type);
   }

@@ -145,9 +145,11 @@ void Tracer::can_also(std::shared_ptr<const KernelVariants> variants) {
 }
 
 void Tracer::run(TileExpression expression) {
-  // One operator alone needs too much only of dimensions.
-  if (expression.sizes().size() > kMostTileDims && !expression.compile())
-    throw std::length_error("more dimensions than a tile program walks");
+  // An operator of a few inputs alone needs too much only of dimensions.
+  constexpr size_t kFewInputs = 4;
+  const bool is_large = expression.sizes().size() > kMostTileDims || expression.reads().size() > kFewInputs;
+  if (is_large && !expression.compile())
+    throw std::length_error("more dimensions than a tile program walks, or more values than it holds");
   emit(SignatureStep::Kind::kTile).tile = std::move(expression);
 }
 

@@ -105,6 +105,11 @@ INTEGERS = {
         x**0,
         (x > 1) + (y > 3),
     ),
+    "numbers_as_bools": lambda x, y: (
+        (x > 1).masked_fill(y > 3, -1).half(),
+        torch.full_like(x, 7, dtype=torch.bool).float(),
+        (y > 3).fill_(2.5).double(),
+    ),
     "order": lambda x, y: (*torch.sort(x, dim=-1, stable=True), torch.argsort(y), *torch.sort(y, descending=True)),
 }
 IMAGES = {
@@ -140,6 +145,7 @@ TRANSPOSED_CONVOLUTIONS = {
     "dilated": nn.ConvTranspose2d(4, 2, 3, 2, 2, dilation=2),
     "cut_off": nn.ConvTranspose2d(4, 2, 3, 1, (1, 2)),
     "of_groups": nn.ConvTranspose2d(4, 6, 3, 2, groups=2),
+    "without_anything": nn.ConvTranspose2d(4, 4, 3, groups=4, bias=False),
     "of_single_channels": nn.Sequential(nn.ConvTranspose2d(4, 4, 4, 2, 1, groups=4), nn.Sigmoid()),
     "of_lines": nn.Sequential(nn.Flatten(2), nn.ConvTranspose1d(4, 3, 16, 8, 4), nn.LeakyReLU(), nn.ConvTranspose1d(3, 1, 2, 2)),
     "of_one_image": Function(lambda x: functional.conv_transpose2d(x[0], x.reshape(4, 2, 3, 4), padding=1) + 1),

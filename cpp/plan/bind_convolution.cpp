@@ -362,7 +362,8 @@ bool bind_convolution(Binding& binding) {
 bool bind_general(Binding& binding) {
   const auto transposed = known_bool(binding.known(6));
   if (!transposed) return false;
-  return *transposed ? bind_transposed_convolution(binding, {.groups = 8, .dilation = 5}) : bind_convolution<8>(binding);
+  return *transposed ? bind_transposed_convolution(binding, {.groups = 8, .dilation = 5})
+                     : bind_convolution<8>(binding);
 }
 
 const BinderRegistration kBinders[] = {

@@ -190,9 +190,6 @@ bool suits_positions(const Convolution& conv) {
 
 // By Winograd's way -------------------------------------------------------------------------------------------------------
 
-// Of input times output channels. What patches and results take to be transformed is little beside so many products.
-constexpr int64_t kFewestPairsOfChannels = 2048;
-
 // G g G^T.
 void transform_weights(const float* given, float* to, int64_t step) {
   const double half = 0.5;
@@ -231,16 +228,25 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
   });
 }
 
+// Products of each pair of an input and an output channel must outweigh the transformations of each channel, which take twice as long where
+// most vectors are of patches from two rows.
+bool outweigh_transformations(int64_t in_channels, int64_t out_channels, int64_t rows, int64_t columns) {
+  const int64_t vectors = quotient_up(rows * columns, vector_width()), borders = rows - 1;
+  const bool mixed = vector_width() > 8 && columns % vector_width() != 0 && 5 * borders > 3 * vectors;
+  return in_channels * out_channels >= (mixed ? 21 : 12) * (in_channels + out_channels);
+}
+
 bool suits_winograd(const Convolution& conv) {
   const Pair three{3, 3}, one{1, 1};
   if (conv.dims != 2 || conv.size != three || conv.stride != one || conv.dilation != one ||
       conv.weights->scalar_type() != at::kFloat)
     return false;
-  const int64_t pairs = conv.channels() * (conv.out_channels / conv.groups);
-  const int64_t patches = quotient_up(conv.out[0], 2) * quotient_up(conv.out[1], 2);
+  const int64_t out_channels = conv.out_channels / conv.groups, pairs = conv.channels() * out_channels;
+  const int64_t rows = quotient_up(conv.out[0], 2), columns = quotient_up(conv.out[1], 2), patches = rows * columns;
   const double directly =
       nanoseconds(9 * pairs, suits_positions(conv) ? conv.positions() : in_vectors(conv.positions()));
-  return pairs >= kFewestPairsOfChannels && 4 * nanoseconds(16 * pairs, in_vectors(patches)) <= 3 * directly;
+  return outweigh_transformations(conv.channels(), out_channels, rows, columns) &&
+         4 * nanoseconds(16 * pairs, in_vectors(patches)) <= 3 * directly;
 }
 
 bool bind_winograd(Binding& binding, const Convolution& conv) {

@@ -368,7 +368,7 @@ bool bind_convolution(Binding& binding) {
 bool bind_general(Binding& binding) {
   const auto transposed = known_bool(binding.known(6));
   if (!transposed) return false;
-  return *transposed ? bind_transposed_convolution(binding, {.groups = 8, .dilation = 5})
+  return *transposed ? bind_transposed_convolution(binding, {.groups = 8, .dilation = 5, .output_padding = 7})
                      : bind_convolution<8>(binding);
 }
 

@@ -54,6 +54,8 @@ bool take_tensors(Binding& binding, Transposed& conv) {
 bool take_numbers(const Binding& binding, TransposedArguments arguments, Transposed& conv) {
   const c10::IValue* groups = binding.known(arguments.groups);
   if (!groups || !groups->isInt() || groups->toInt() < 1) return false;
+  // The size that was seen follows from the signature only with this.
+  if (!binding.known(arguments.output_padding)) return false;
   conv.groups = groups->toInt();
   return conv.weight.meta.sizes[0] == conv.in_channels && conv.in_channels % conv.groups == 0 &&
          conv.weight.meta.sizes[1] * conv.groups == conv.out_channels &&
@@ -210,7 +212,9 @@ bool bind_transposed_convolution(Binding& binding, TransposedArguments arguments
 namespace {
 
 // (input, weight, bias, stride, padding, output padding, groups, dilation)
-bool bind_transposed(Binding& binding) { return bind_transposed_convolution(binding, {.groups = 6, .dilation = 7}); }
+bool bind_transposed(Binding& binding) {
+  return bind_transposed_convolution(binding, {.groups = 6, .dilation = 7, .output_padding = 5});
+}
 
 const BinderRegistration kBinders[] = {
     {"aten::conv_transpose1d", bind_transposed},

@@ -7,7 +7,7 @@ namespace stator {
 
 // Which argument is what, beside input, weight, bias, strides and padding, which are the first five.
 struct TransposedArguments {
-  size_t groups, dilation;
+  size_t groups, dilation, output_padding;
 };
 
 bool bind_transposed_convolution(Binding& binding, TransposedArguments arguments);

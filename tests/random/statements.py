@@ -14,6 +14,7 @@ def pointwise(w: Writer) -> bool:
     name = w.rng.choice(
         ["tanh({})", "sigmoid({})", "relu({})", "abs({})", "neg({})", "sin({})", "square({})", "floor({})", "sign({})", "logical_not({})",
          "clamp({}, -1.5, 1.5)", "nn.functional.gelu({})", "nn.functional.silu({})", "nn.functional.leaky_relu({}, 0.1)", "erf({})",
+         "nn.functional.elu({})", "nn.functional.mish({})", "nn.functional.softplus({})", "expm1(torch.clamp({}, -4, 3))",
          "nan_to_num({})", "isfinite({})", "asinh({})", "sinc({})", "signbit({})", "log1p(torch.abs({}))", "rsqrt(torch.abs({}) + 1.0)", "exp(torch.clamp({}, -3, 2))", "isnan({})"]
     )  # fmt: skip
     return w.assign("torch." + name.format(x))

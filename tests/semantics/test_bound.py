@@ -290,3 +290,18 @@ def test_an_operator_in_place_computes_in_the_dtype_that_both_promote_to():
     for _ in range(3):
         for ours, theirs in zip(loaded(x), narrow_in_place(x), strict=True):
             assert torch.equal(torch.from_dlpack(ours), theirs)
+
+
+class PaddedByTensor(nn.Module):
+    def forward(self, x: torch.Tensor, amount: torch.Tensor):
+        n = int(amount.item())
+        return functional.conv_transpose2d(x, x.transpose(0, 1).contiguous(), stride=2, output_padding=[n, 0])
+
+
+def test_a_size_that_a_tensor_says_is_asked_for_each_time():
+    model, archive = PaddedByTensor(), io.BytesIO()
+    torch.jit.save(torch.jit.script(model), archive)
+    loaded = stator.load(archive.getvalue(), plans="eager")
+    for amount in (0, 0, 1, 0, 1):
+        args = IMAGE[:1], torch.tensor(amount)
+        torch.testing.assert_close(torch.from_dlpack(loaded(*args)), model(*args))

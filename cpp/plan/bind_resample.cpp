@@ -38,30 +38,43 @@ std::optional<double> factor_at(const Binding& binding, size_t first, bool is_li
   return is_list ? value.toDoubleVector().at(dim) : value.toDouble();
 }
 
-// (input, output size, [align corners,] factors...), of float32 whose rows are dense. `factors`: the argument where they begin.
-std::optional<Images> images_of(const Binding& binding, size_t factors, bool is_list) {
+// Where a factor makes a dimension just as long or twice as long without being 1 or 2, LibTorch's kernels differ in which elements they take.
+bool is_disputed(const Resized& dim) {
+  if (!dim.factor || (dim.to != dim.from && dim.to != 2 * dim.from)) return false;
+  return *dim.factor * static_cast<double>(dim.from) != static_cast<double>(dim.to);
+}
+
+// (input, output size, [align corners,] factors...). `factors`: the argument where they begin.
+std::optional<std::vector<Resized>> dims_of(const Binding& binding, size_t factors, bool is_list) {
   const TensorView* self = binding.tensor(0);
-  if (!self || self->meta.dtype != at::kFloat || self->meta.numel() == 0) return std::nullopt;
-  const TensorMeta& meta = self->meta;
-  if (meta.dim() < 3 || meta.dim() > 4) return std::nullopt;
-  const size_t count = meta.sizes.size() - 2;
+  if (!self || self->meta.numel() == 0 || self->meta.dim() < 3 || self->meta.dim() > 4) return std::nullopt;
+  const size_t count = self->meta.sizes.size() - 2;
   for (size_t i = 1; i < factors + (is_list ? 1 : count); ++i) {
     if (!binding.known(i)) return std::nullopt;
   }
-  const auto images = collapse(meta, 0, 2);
-  if (!images || (meta.sizes.back() > 1 && meta.strides.back() != 1)) return std::nullopt;
-  Images out{*images, count == 2 ? meta.strides[2] : 0, {}};
   const c10::IValue& sizes = *binding.known(1);
+  std::vector<Resized> dims;
   for (size_t d = 0; d < count; ++d) {
     const auto factor = factor_at(binding, factors, is_list, d);
     if (sizes.isNone() && !factor) return std::nullopt;
-    const int64_t from = meta.sizes[2 + d];
+    const int64_t from = self->meta.sizes[2 + d];
     const int64_t to =
         sizes.isNone() ? static_cast<int64_t>(static_cast<double>(from) * *factor) : sizes.toIntVector().at(d);
-    if (from > kLongest || to > 4 * kLongest || to < 1) return std::nullopt;
-    out.dims.push_back({from, to, factor});
+    dims.push_back({from, to, factor});
+    if (is_disputed(dims.back())) return std::nullopt;
   }
-  return out;
+  return dims;
+}
+
+// Of float32 whose rows are dense, and not too long.
+std::optional<Images> images_of(const Binding& binding, std::vector<Resized> dims) {
+  const TensorMeta& meta = binding.tensor(0)->meta;
+  const auto images = collapse(meta, 0, 2);
+  if (meta.dtype != at::kFloat || !images || (meta.sizes.back() > 1 && meta.strides.back() != 1)) return std::nullopt;
+  for (const Resized& dim : dims) {
+    if (dim.from > kLongest || dim.to > 4 * kLongest || dim.to < 1) return std::nullopt;
+  }
+  return Images{*images, dims.size() == 2 ? meta.strides[2] : 0, std::move(dims)};
 }
 
 ResampleSpec spec_of(Binding& binding, const Images& images) {
@@ -102,19 +115,21 @@ TensorView places(Binding& binding, const Resized& dim, Nearest nearest) {
 }
 
 // Powers of two of what is not float32 are copies.
-bool repeats(Binding& binding) {
-  const TensorView* self = binding.tensor(0);
-  const TensorMeta* seen = binding.observed(0);
-  if (!self || !seen || seen->dim() != self->meta.dim() || seen->numel() == 0 || !binding.known(1) || !binding.known(2))
-    return false;
-  const int64_t times = seen->sizes.back() / self->meta.sizes.back();
+bool repeats(Binding& binding, const std::vector<Resized>& dims) {
+  const TensorView& self = *binding.tensor(0);
+  const int64_t times = dims.back().to / dims.back().from;
   const bool power_of_two = times > 0 && (times & (times - 1)) == 0;
-  return power_of_two && spread(binding, *self, 2, self->meta.dim(), times);
+  const bool is_times = std::all_of(dims.begin(), dims.end(), [&](const Resized& dim) {
+    return dim.to == dim.from * times && (!dim.factor || *dim.factor == static_cast<double>(times));
+  });
+  return power_of_two && is_times && spread(binding, self, 2, self.meta.dim(), times);
 }
 
 bool bind_nearest(Binding& binding, Nearest nearest, bool is_list) {
-  const auto images = images_of(binding, 2, is_list);
-  if (!images) return repeats(binding);
+  const auto dims = dims_of(binding, 2, is_list);
+  if (!dims) return false;
+  const auto images = images_of(binding, *dims);
+  if (!images) return repeats(binding, *dims);
   const TensorView columns = places(binding, images->dims.back(), nearest);
   const TensorView rows =
       images->dims.size() == 2 ? places(binding, images->dims[0], nearest) : places(binding, {1, 1, {}}, nearest);
@@ -149,8 +164,9 @@ Weighted weighted(Binding& binding, const Resized& dim, bool align_corners) {
 }
 
 bool bind_linear(Binding& binding, bool is_list) {
-  const auto images = images_of(binding, 3, is_list);
+  const auto dims = dims_of(binding, 3, is_list);
   const auto align_corners = known_bool(binding.known(2));
+  const auto images = dims ? images_of(binding, *dims) : std::nullopt;
   if (!images || !align_corners) return false;
   const Weighted columns = weighted(binding, images->dims.back(), *align_corners);
   const Weighted rows =

@@ -305,3 +305,21 @@ def test_a_size_that_a_tensor_says_is_asked_for_each_time():
     for amount in (0, 0, 1, 0, 1):
         args = IMAGE[:1], torch.tensor(amount)
         torch.testing.assert_close(torch.from_dlpack(loaded(*args)), model(*args))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "linear"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_factors_that_are_not_quite_what_they_make(mode, dtype):
+    """LibTorch's kernels differ from one another here, by size and layout."""
+    for size, factor in ((2, 2.3), (3, 1.2), (100, 2.004), (100, 1.003), (7, 4.1), (5, 3.3), (4, 0.6), (8, 2.0)):
+        model = Function(lambda x, factor=factor: functional.interpolate(x, scale_factor=factor, mode=mode))
+        for shape in [(1, 2, size)] if mode == "linear" else [(1, 2, size), (1, 2, size, 5), (2, 5, 3, size)]:
+            if mode == "bilinear" and len(shape) == 3:
+                continue
+            x = torch.arange(float(torch.Size(shape).numel()), dtype=dtype).reshape(shape)
+            archive = io.BytesIO()
+            torch.jit.save(torch.jit.trace(model, (x,), check_trace=False), archive)
+            loaded = stator.load(archive.getvalue(), plans="eager")
+            for _ in range(3):
+                actual = torch.from_dlpack(loaded(x))
+                torch.testing.assert_close(actual, model(x), msg=lambda text, case=(shape, factor): f"{case}: {text}")

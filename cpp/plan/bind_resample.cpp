@@ -40,7 +40,7 @@ std::optional<double> factor_at(const Binding& binding, size_t first, bool is_li
 
 // Where a factor makes a dimension just as long or twice as long without being 1 or 2, LibTorch's kernels differ in which elements they take.
 bool is_disputed(const Resized& dim) {
-  if (!dim.factor || (dim.to != dim.from && dim.to != 2 * dim.from)) return false;
+  if (!dim.factor || dim.from == 1 || (dim.to != dim.from && dim.to != 2 * dim.from)) return false;
   return *dim.factor * static_cast<double>(dim.from) != static_cast<double>(dim.to);
 }
 

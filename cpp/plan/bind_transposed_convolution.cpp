@@ -79,7 +79,7 @@ std::optional<TensorView> products_of(Binding& binding, const Transposed& conv) 
   product.b = {{conv.images, conv.groups, channels, columns},
                {in_image, channels * in_channel, in_channel, elements->stride}};
   product.c = {{conv.images, conv.groups, rows, columns}, {conv.groups * matrix, matrix, columns, 1}};
-  if (!bind_product_into(binding, std::move(product), to)) return std::nullopt;
+  if (!bind_product_into(binding, product, to)) return std::nullopt;
   return to;
 }
 

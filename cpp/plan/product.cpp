@@ -192,8 +192,20 @@ class ProductVariants final : public KernelVariants {
   TensorView a_view_, b_view_;
 };
 
-// What is bound of the product is left in it.
-bool multiply(Binding& binding, Product& product, const TensorView& to) {
+}  // namespace
+
+Matrices transposed(Matrices m) {
+  std::swap(m.sizes[m.sizes.size() - 1], m.sizes[m.sizes.size() - 2]);
+  std::swap(m.strides[m.sizes.size() - 1], m.strides[m.sizes.size() - 2]);
+  return m;
+}
+
+void insert_one(Matrices& m, int64_t place) {
+  m.sizes.insert(m.sizes.begin() + place, 1);
+  m.strides.insert(m.strides.begin() + place, 1);
+}
+
+bool bind_product_into(Binding& binding, Product& product, const TensorView& to) {
   auto spec = spec_of(product);
   if (!spec || (is_large(*spec) && !binding.beats_any_size())) return false;
   spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
@@ -217,28 +229,11 @@ bool multiply(Binding& binding, Product& product, const TensorView& to) {
   return true;
 }
 
-}  // namespace
-
-Matrices transposed(Matrices m) {
-  std::swap(m.sizes[m.sizes.size() - 1], m.sizes[m.sizes.size() - 2]);
-  std::swap(m.strides[m.sizes.size() - 1], m.strides[m.sizes.size() - 2]);
-  return m;
-}
-
-void insert_one(Matrices& m, int64_t place) {
-  m.sizes.insert(m.sizes.begin() + place, 1);
-  m.strides.insert(m.strides.begin() + place, 1);
-}
-
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   const Product given = product;
-  if (!multiply(binding, product, binding.result(0, at::kFloat, result.sizes, result.strides))) return false;
+  if (!bind_product_into(binding, product, binding.result(0, at::kFloat, result.sizes, result.strides))) return false;
   binding.can_also(std::make_shared<const ProductVariants>(given, product));
   return true;
-}
-
-bool bind_product_into(Binding& binding, Product product, const TensorView& scratch) {
-  return multiply(binding, product, scratch);
 }
 
 const TensorView* float_tensor(const Binding& binding, size_t i, int64_t least_dim, int64_t most_dim) {

@@ -78,8 +78,9 @@ bool SignatureCache::is_among_the_shortest(Ticks time) {
     longest_of_shortest_ = std::numeric_limits<Ticks>::max();
     std::vector<Ticks> times;
     for (const auto& [hash, seen] : seen_) times.push_back(seen.time);
-    if (times.size() >= limit_) {
-      const auto last = times.begin() + static_cast<ptrdiff_t>(limit_) - 1;
+    const size_t shortest = std::min(limit_, entries_.size() + static_cast<size_t>(credit_ / kCostOfPlan));
+    if (shortest > 0 && times.size() > shortest) {
+      const auto last = times.begin() + static_cast<ptrdiff_t>(shortest) - 1;
       std::nth_element(times.begin(), last, times.end());
       longest_of_shortest_ = *last;
     }
@@ -89,9 +90,10 @@ bool SignatureCache::is_among_the_shortest(Ticks time) {
 
 bool SignatureCache::admit(const Seen& seen) {
   if (seen.often >= kOftenEnough) return true;
+  if (credit_ < kCostOfPlan) return false;
   const bool has_room = entries_.size() < limit_;
-  if (has_room && credit_ > most_credit() / 4 * 3) return true;
-  if (credit_ < kCostOfPlan || !is_among_the_shortest(seen.time)) return false;
+  if (has_room && (seen_.size() <= limit_ || seen.often >= kOften)) return true;
+  if (!is_among_the_shortest(seen.time)) return false;
   if (has_room) return true;
   const auto replaced = worth_less(seen.time);
   if (replaced == entries_.end()) return false;
@@ -111,6 +113,7 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool
   if (no_memory_) return {};
   earn(kEarnedByMiss);
   Seen* seen = see(signature);
+  credit_ = std::min(credit_, most_credit());
   const bool worth_it = found != entries_.end() || (seen && admit(*seen));
   if (!worth_it && !at_once) return {};
   credit_ = std::max<int64_t>(credit_ - kCostOfPlan, 0);

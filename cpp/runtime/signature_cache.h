@@ -1,9 +1,10 @@
 // The signature plans of a method: bounded. Shared by all runtimes; a runtime asks only when its own last plans do not fit.
 //
 // Making a plan costs as much as many runs, so plans are made on credit: runs that find one earn it, others hardly, what is made spends it.
-// While there is plenty, and room, every signature gets a plan at second sight. Else only those whose runs are among the shortest: a plan saves
-// what operators cost besides their work, which is about the same for all, and next to long runs that is little. A signature that comes again
-// and again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
+// While all signatures known find room, credit is plenty, and each gets a plan at second sight. Beyond that there is little, or one run in
+// fifty would be spent on plans that are hardly used: only the shortest runs get plans, as many as credit lasts for. A plan saves what
+// operators cost besides their work, which is about the same for all, and next to long runs that is little. A signature that comes again and
+// again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
 //
 // When there is no more room, a plan on credit takes the place of one that has long been unused, or whose signature's runs are longer: so a
 // thousand lengths in random order end with plans for the shortest, and no more are made. Others replace the longest unused.
@@ -79,14 +80,16 @@ class SignatureCache {
     int32_t often = 0;  // lookups for it, half as many for each kForgottenBy lookups since the last
     Ticks time = std::numeric_limits<Ticks>::max();  // the least
   };
-  static constexpr int64_t kCostOfPlan = 256, kEarnedByHit = 16, kEarnedByMiss = 2;
-  static constexpr int64_t kMostPlansOnCredit = 48;
+  static constexpr int64_t kCostOfPlan = 256, kEarnedByHit = 16, kEarnedByMiss = 1;
+  static constexpr int64_t kMostPlansOnCredit = 48, kMostAmongMany = 4;
   static constexpr size_t kMostSeen = 2048;
   static constexpr int64_t kForgottenBy = 256;
+  static constexpr int32_t kOften = 4;          // with credit and room, whatever the time
   static constexpr int32_t kOftenEnough = 64;   // without credit
   static constexpr int64_t kLongUnused = 8192;  // lookups
   int64_t most_credit() const {
-    return kCostOfPlan * std::min<int64_t>(static_cast<int64_t>(limit_), kMostPlansOnCredit);
+    const int64_t plans = seen_.size() <= limit_ ? kMostPlansOnCredit : kMostAmongMany;
+    return kCostOfPlan * std::min(static_cast<int64_t>(limit_), plans);
   }
   void earn(int64_t credit) { credit_ = std::min(credit_ + credit, most_credit()); }
   Found find(const InputSignature& signature, bool at_once);
@@ -95,7 +98,7 @@ class SignatureCache {
   Seen* see(const InputSignature& signature);
   // Whether it is worth a plan. On credit, room is made for that; who comes often enough takes the place of the longest unused.
   bool admit(const Seen& seen);
-  // Of runs without a plan, one for each signature: no more are shorter than there is room for plans.
+  // Of runs without a plan, one for each signature: no more are shorter than there are plans, with those that credit lasts for.
   bool is_among_the_shortest(Ticks time);
   // Whose place a plan on credit may take; end(): none's.
   Entries::iterator worth_less(Ticks time);

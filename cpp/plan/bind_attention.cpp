@@ -1,5 +1,6 @@
 // Scaled dot product attention in float32 as one bound kernel.
 #include <ATen/ExpandUtils.h>
+#include <c10/core/Contiguity.h>
 
 #include <cmath>
 
@@ -93,6 +94,12 @@ bool place(AttentionSpec& spec, const TensorMeta& result) {
   return result.sizes.back() == 1 || result.strides.back() == 1;
 }
 
+// Of what LibTorch makes like another tensor.
+at::DimVector strides_like(const TensorMeta& meta) {
+  if (c10::_compute_non_overlapping_and_dense<int64_t>(meta.sizes, meta.strides)) return meta.strides;
+  return at::DimVector(at::infer_dense_strides(meta.sizes, meta.strides));
+}
+
 // (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 bool bind_attention(Binding& binding) {
   const TensorView* query = binding.tensor(0);
@@ -115,8 +122,7 @@ bool bind_attention(Binding& binding) {
 
   // LibTorch's result is like the query in memory.
   const TensorMeta& like = query->meta;
-  const TensorView result =
-      binding.result(0, at::kFloat, like.sizes, at::infer_dense_strides(like.sizes, like.strides));
+  const TensorView result = binding.result(0, at::kFloat, like.sizes, strides_like(like));
   place(spec, result.meta);
   const AttentionKernels& table = *kernels().attention;
   const TensorView scratch =

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "graph/error.h"
+#include "kernels/dispatch.h"
 #include "ops/threads.h"
 #include "plan/binding.h"
 #include "plan/parts.h"
@@ -98,7 +99,11 @@ class CallBinding final : public Binding {
         addresses_.push_back(static_cast<char*>(buffers_[view.buffer].address) + view.offset);
     }
   }
-  void run(TileExpression) override { refuse(); }
+  void run(TileExpression expression) override {
+    const auto tile = expression.compile(IntraOpThreads::now());
+    if (!tile) refuse();
+    run(kernels().tile->run, {tile, &tile->program}, tile->read, tile->written, false);
+  }
 
  private:
   struct Buffer {
@@ -182,6 +187,23 @@ bool foresee_product(const Call& call, std::optional<TensorMeta>& result) {
   return true;
 }
 
+// Elements of a tensor each on its own. For each call LibTorch has oneDNN make a primitive.
+bool foresee_activation(const Call& call, std::optional<TensorMeta>& result) {
+  if (!is_plain(call.in(0)) || call.tensor(0).scalar_type() != at::kFloat || !has_plain_strides(call.tensor(0)))
+    return false;
+  result = TensorMeta::of(call.tensor(0));
+  return true;
+}
+
+// The result is like the query in memory, with batches and heads apart; else LibTorch goes another way.
+bool foresee_attention(const Call& call, std::optional<TensorMeta>&) {
+  return is_plain(call.in(0)) && call.tensor(0).dim() == 4;
+}
+
+// LibTorch makes a sum, then another operator of it.
+bool foresee_mean(const Call& call, std::optional<TensorMeta>&) { return is_plain(call.in(0)); }
+
+constexpr int kNoWeight = -1;
 struct BoundOperator {
   Foresee foresee;
   int weight;  // must be constant
@@ -189,15 +211,27 @@ struct BoundOperator {
 
 const BoundOperator* bound_operator(std::string_view key) {
   static const std::unordered_map<std::string_view, BoundOperator> known{
-      {"aten::conv1d", {foresee_convolution, 1}},         {"aten::conv2d", {foresee_convolution, 1}},
-      {"aten::conv1d.padding", {foresee_convolution, 1}}, {"aten::conv2d.padding", {foresee_convolution, 1}},
-      {"aten::convolution", {foresee_convolution, 1}},    {"aten::_convolution", {foresee_convolution, 1}},
-      {"aten::lstm.input", {foresee_recurrent, 2}},       {"aten::gru.input", {foresee_recurrent, 2}},
-      {"aten::rnn_tanh.input", {foresee_recurrent, 2}},   {"aten::rnn_relu.input", {foresee_recurrent, 2}},
-      {"aten::lstm_cell", {foresee_recurrent, 2}},        {"aten::gru_cell", {foresee_recurrent, 2}},
-      {"aten::rnn_tanh_cell", {foresee_recurrent, 2}},    {"aten::rnn_relu_cell", {foresee_recurrent, 2}},
-      {"aten::linear", {foresee_product<0, 1, 0>, 1}},    {"aten::matmul", {foresee_product<0, 1, 1>, 1}},
-      {"aten::mm", {foresee_product<0, 1, 1>, 1}},        {"aten::addmm", {foresee_product<1, 2, 1>, 2}},
+      {"aten::conv1d", {foresee_convolution, 1}},
+      {"aten::conv2d", {foresee_convolution, 1}},
+      {"aten::conv1d.padding", {foresee_convolution, 1}},
+      {"aten::conv2d.padding", {foresee_convolution, 1}},
+      {"aten::convolution", {foresee_convolution, 1}},
+      {"aten::_convolution", {foresee_convolution, 1}},
+      {"aten::lstm.input", {foresee_recurrent, 2}},
+      {"aten::gru.input", {foresee_recurrent, 2}},
+      {"aten::rnn_tanh.input", {foresee_recurrent, 2}},
+      {"aten::rnn_relu.input", {foresee_recurrent, 2}},
+      {"aten::lstm_cell", {foresee_recurrent, 2}},
+      {"aten::gru_cell", {foresee_recurrent, 2}},
+      {"aten::rnn_tanh_cell", {foresee_recurrent, 2}},
+      {"aten::rnn_relu_cell", {foresee_recurrent, 2}},
+      {"aten::linear", {foresee_product<0, 1, 0>, 1}},
+      {"aten::matmul", {foresee_product<0, 1, 1>, 1}},
+      {"aten::mm", {foresee_product<0, 1, 1>, 1}},
+      {"aten::addmm", {foresee_product<1, 2, 1>, 2}},
+      {"aten::gelu", {foresee_activation, kNoWeight}},
+      {"aten::mean.dim", {foresee_mean, kNoWeight}},
+      {"aten::scaled_dot_product_attention", {foresee_attention, kNoWeight}},
   };
   const auto found = known.find(key);
   return found == known.end() ? nullptr : &found->second;
@@ -207,7 +241,7 @@ const BoundOperator* bound_operator(std::string_view key) {
 
 Implementation with_bound_kernels(const Node& node, Implementation otherwise, std::shared_ptr<PackedWeights> packed) {
   const BoundOperator* op = node.opcode == Opcode::kOperator ? bound_operator(node.op->key) : nullptr;
-  if (!op || !constant_of(node.input(op->weight))) return otherwise;
+  if (!op || (op->weight != kNoWeight && !constant_of(node.input(op->weight)))) return otherwise;
   auto shared = std::make_shared<BoundCall>();
   shared->node = &node;
   shared->otherwise = std::move(otherwise);

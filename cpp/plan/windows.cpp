@@ -80,18 +80,18 @@ void describe(const Windows& windows, WindowSpec& spec) {
 
 at::Tensor offsets_of(const Windows& windows, const WindowSpec& spec) {
   at::Tensor out = at::empty({spec.depth}, at::kLong);
-  auto* offset = out.mutable_data_ptr<int64_t>();
+  auto* const offsets = out.mutable_data_ptr<int64_t>();
   const int64_t plane = spec.plane_rows * spec.plane_columns;
   const int64_t channel = spec.lays_out ? spec.row_planes * spec.column_planes * plane : spec.in_channel;
-  for (int64_t c = 0; c < spec.in_channels; ++c) {
-    for (int64_t ky = 0; ky < windows.size[0]; ++ky) {
-      for (int64_t kx = 0; kx < windows.size[1]; ++kx) {
-        const int64_t y = ky * windows.dilation[0], x = kx * windows.dilation[1];
-        const int64_t before = (y % windows.stride[0] * spec.column_planes + x % windows.stride[1]) * plane;
-        *offset++ = c * channel + before + y / windows.stride[0] * spec.row + x / windows.stride[1];
-      }
+  int64_t taps = 0;
+  for (int64_t ky = 0; ky < windows.size[0]; ++ky) {
+    for (int64_t kx = 0; kx < windows.size[1]; ++kx) {
+      const int64_t y = ky * windows.dilation[0], x = kx * windows.dilation[1];
+      const int64_t before = (y % windows.stride[0] * spec.column_planes + x % windows.stride[1]) * plane;
+      offsets[taps++] = before + y / windows.stride[0] * spec.row + x / windows.stride[1];
     }
   }
+  for (int64_t i = taps; i < spec.depth; ++i) offsets[i] = offsets[i - taps] + channel;
   return out;
 }
 

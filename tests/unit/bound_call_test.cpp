@@ -14,6 +14,8 @@ namespace {
 
 using test::Arguments;
 
+constexpr size_t kNoConstants = 100;
+
 // A call whose tensors are constants from argument `first_constant` on.
 class Bound {
  public:
@@ -29,7 +31,9 @@ class Bound {
     }
     for (const auto& result : op->schema.returns()) graph_.add_output(node_, result.type());
     graph_.append(&graph_.root(), node_);
-    implementation_ = with_bound_kernels(*node_, choose_implementation(*node_), packed_);
+    auto counted = std::make_shared<Counted>(Counted{choose_implementation(*node_), own_calls_});
+    Implementation otherwise{.run = count, .data = std::move(counted), .kind = choose_implementation(*node_).kind};
+    implementation_ = with_bound_kernels(*node_, std::move(otherwise), packed_);
   }
 
   std::vector<c10::IValue> run(Arguments arguments) const {
@@ -60,10 +64,23 @@ class Bound {
   }
   bool has_packed() const { return !packed_->all().empty(); }
   ImplKind kind() const { return implementation_.kind; }
+  // Of the operator's own implementation.
+  int own_calls() const { return *own_calls_; }
 
  private:
+  struct Counted {
+    Implementation implementation;
+    std::shared_ptr<int> calls;
+  };
+  static void count(const Call& call) {
+    const auto& counted = call.data<Counted>();
+    ++*counted.calls;
+    counted.implementation.run(call.with(counted.implementation.data.get()));
+  }
+
   Graph graph_;
   Node* node_ = nullptr;
+  std::shared_ptr<int> own_calls_ = std::make_shared<int>(0);
   std::shared_ptr<PackedWeights> packed_;
   Implementation implementation_;
 };
@@ -166,9 +183,71 @@ TEST(BoundCall, products_with_weights_are_libtorchs) {
   }
 }
 
+TEST(BoundCall, activations_of_any_layout_are_libtorchs) {
+  at::manual_seed(6);
+  int bound = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Arguments arguments{laid_out_somehow({any_of({1, 2}), any_of({1, 5}), any_of({1, 70})}),
+                              any_of({0, 1}) ? "none" : "tanh"};
+    const Bound call("aten::gelu", arguments, kNoConstants);
+    call.expect_like_libtorch(arguments);
+    if (HasFatalFailure()) return;
+    bound += call.own_calls() == 0 ? 1 : 0;
+  }
+  EXPECT_GE(bound, 60);
+}
+
+TEST(BoundCall, means_of_any_layout_are_libtorchs) {
+  at::manual_seed(7);
+  int bound = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Arguments arguments{laid_out_somehow({any_of({1, 2}), any_of({1, 5}), any_of({1, 70})}),
+                              any_of({0, 1}) ? std::vector<int64_t>{1} : std::vector<int64_t>{-1, 0},
+                              any_of({0, 1}) == 1, c10::IValue()};
+    const Bound call("aten::mean.dim", arguments, kNoConstants);
+    call.expect_like_libtorch(arguments);
+    if (HasFatalFailure()) return;
+    bound += call.own_calls() == 0 ? 1 : 0;
+  }
+  EXPECT_GE(bound, 150);
+}
+
+at::Tensor some_mask(int64_t batch, int64_t heads, int64_t rows, int64_t keys) {
+  std::vector<int64_t> sizes{rows, keys};
+  if (any_of({0, 1})) sizes.insert(sizes.begin(), {any_of({1, batch}), any_of({1, heads})});
+  const at::Tensor mask = laid_out_somehow(sizes);
+  return any_of({0, 1}) ? mask : mask > -1;
+}
+
+TEST(BoundCall, attention_of_any_layout_is_libtorchs) {
+  at::manual_seed(8);
+  int bound = 0;
+  for (int i = 0; i < 500; ++i) {
+    const int64_t batch = any_of({1, 2}), heads = any_of({1, 3}), rows = any_of({1, 5}), keys = any_of({1, 7});
+    const int64_t width = any_of({1, 8});
+    const std::vector<int64_t> q{batch, heads, rows, width}, kv{batch, heads, keys, width};
+    const bool is_masked = any_of({0, 1}) == 1;
+    const Arguments arguments{laid_out_somehow(q),
+                              laid_out_somehow(kv),
+                              laid_out_somehow(kv),
+                              is_masked ? c10::IValue(some_mask(batch, heads, rows, keys)) : c10::IValue(),
+                              0.0,
+                              !is_masked && any_of({0, 1}) == 1,
+                              any_of({0, 1}) ? c10::IValue(0.3) : c10::IValue(),
+                              false};
+    const Bound call("aten::scaled_dot_product_attention", arguments, kNoConstants);
+    call.expect_like_libtorch(arguments);
+    if (HasFatalFailure()) return;
+    bound += call.own_calls() == 0 ? 1 : 0;
+  }
+  EXPECT_GE(bound, 100);
+}
+
 TEST(BoundCall, is_the_operators_own_where_kernels_are_not_for_it) {
   const Arguments doubles{at::randn({2, 64}, at::kDouble), at::randn({96, 64}, at::kDouble), c10::IValue()};
-  Bound("aten::linear", doubles, 1).expect_like_libtorch(doubles);
+  const Bound call("aten::linear", doubles, 1);
+  call.expect_like_libtorch(doubles);
+  EXPECT_EQ(1, call.own_calls());
   const Arguments wrong{at::randn({2, 63}), at::randn({96, 64}), c10::IValue()};
   EXPECT_THROW(Bound("aten::linear", wrong, 1).run(wrong), c10::Error);
 }

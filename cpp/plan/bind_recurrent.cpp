@@ -1,7 +1,10 @@
 // LSTM, GRU and plain recurrent networks of float32, and single cells of them, as bound kernels.
 //
 // A layer and direction is two kernels: one product of all steps' inputs with Wih, and the steps.
-#include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <functional>
 
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
@@ -117,6 +120,14 @@ MatmulSpec product_with(const at::Tensor& weight) {
   return spec;
 }
 
+// Of vectors of contiguous floats. Networks are bound at each call of the dynamic plan, and LibTorch's addition takes longer than a step.
+at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b) {
+  at::Tensor out = at::empty(a.sizes(), at::kFloat);
+  const float* const first = a.const_data_ptr<float>();
+  std::transform(first, first + a.numel(), b.const_data_ptr<float>(), out.mutable_data_ptr<float>(), std::plus<>());
+  return out;
+}
+
 // What the inputs give to the gates at all steps, in scratch.
 Sequence project(Binding& binding, const Kind& kind, const Weights& weights, const Sequence& in) {
   MatmulSpec spec = product_with(*weights.input);
@@ -146,7 +157,7 @@ Sequence project(Binding& binding, const Kind& kind, const Weights& weights, con
   if (weights.input_bias) {
     spec.has_bias = true;
     reads.push_back(binding.keep(kind.bias_by_step ? weights.input_bias->contiguous()
-                                                   : at::add(*weights.input_bias, *weights.hidden_bias)));
+                                                   : sum_of(*weights.input_bias, *weights.hidden_bias)));
   }
   binding.run_with(kernels().matmul->packed, spec, std::move(reads), {out.view});
   return out;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/simd/share.h"
+#include "kernels/simd/side_by_side.h"
 #include "kernels/simd/windows.h"
 
 namespace stator::CPU_CAPABILITY {
@@ -128,8 +129,22 @@ void convolve_columns(const Channel channel, int64_t y, int64_t end, const Colum
   if (y < end) convolve_rows<kSize, kStride, 2>(channel, weights, y, end, columns, out, part);
 }
 
+Channel channel_at(const DepthwiseSpec& spec, const ChannelAddresses& at) {
+  return {.in = at.in,
+          .weights = at.weights,
+          .bias = at.bias ? *at.bias : 0.0f,
+          .least = spec.clamps ? spec.least : -INFINITY,
+          .most = spec.clamps ? spec.most : INFINITY,
+          .out = at.out,
+          .in_row = spec.in_row,
+          .in_rows = spec.in_rows,
+          .rows_before = spec.rows_before,
+          .out_row = spec.out_row};
+}
+
 template <int kSize, int kStride>
-void convolve_channel(const DepthwiseSpec& spec, const Channel& channel) {
+void convolve_one(const DepthwiseSpec& spec, const ChannelAddresses& at) {
+  const Channel channel = channel_at(spec, at);
   for (int64_t y = 0; y < spec.out_rows; y += rows_of_band(kSize)) {
     const int64_t end = least(y + rows_of_band(kSize), spec.out_rows);
     for (int64_t x = 0; x < spec.out_columns; x += kWidth) {
@@ -146,17 +161,26 @@ void convolve_channel(const DepthwiseSpec& spec, const Channel& channel) {
   }
 }
 
-using ConvolveChannel = void (*)(const DepthwiseSpec&, const Channel&);
+// For one channel, and for kChannelsTogether of them.
+struct Functions {
+  void (*one)(const DepthwiseSpec&, const ChannelAddresses&);
+  void (*together)(const DepthwiseSpec&, const ChannelAddresses&);
+};
 
-ConvolveChannel function_for(const DepthwiseSpec& spec) {
-  const bool by_one = spec.stride == 1;
+template <int kSize>
+Functions functions_for(int64_t stride) {
+  if (stride == 1) return {convolve_one<kSize, 1>, convolve_together<kSize, 1>};
+  return {convolve_one<kSize, 2>, convolve_together<kSize, 2>};
+}
+
+Functions functions_for(const DepthwiseSpec& spec) {
   switch (spec.size) {
     case 3:
-      return by_one ? convolve_channel<3, 1> : convolve_channel<3, 2>;
+      return functions_for<3>(spec.stride);
     case 5:
-      return by_one ? convolve_channel<5, 1> : convolve_channel<5, 2>;
+      return functions_for<5>(spec.stride);
     default:
-      return by_one ? convolve_channel<7, 1> : convolve_channel<7, 2>;
+      return functions_for<7>(spec.stride);
   }
 }
 
@@ -166,21 +190,18 @@ bool convolve(const void* specification, void* const* addresses) {
   const auto* weights = static_cast<const float*>(*addresses++);
   const auto* bias = spec.has_bias ? static_cast<const float*>(*addresses++) : nullptr;
   auto* out = static_cast<float*>(*addresses);
-  const ConvolveChannel convolve_one = function_for(spec);
-  share(spec.parts, spec.images * spec.groups, [&](int64_t first, int64_t last) {
+  const Functions functions = functions_for(spec);
+  const int64_t groups = goes_side_by_side(spec) ? spec.groups / kChannelsTogether : 0;
+  const int64_t in_groups = groups * kChannelsTogether, works = groups + spec.groups - in_groups;
+  share(spec.parts, spec.images * works, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
-      const int64_t image = i / spec.groups, c = i - image * spec.groups;
-      const Channel channel{.in = in + image * spec.in_image + c * spec.in_channel,
-                            .weights = weights + c * spec.size * spec.size,
-                            .bias = bias ? bias[c] : 0.0f,
-                            .least = spec.clamps ? spec.least : -INFINITY,
-                            .most = spec.clamps ? spec.most : INFINITY,
-                            .out = out + image * spec.out_image + c * spec.out_channel,
-                            .in_row = spec.in_row,
-                            .in_rows = spec.in_rows,
-                            .rows_before = spec.rows_before,
-                            .out_row = spec.out_row};
-      convolve_one(spec, channel);
+      const int64_t image = i / works, work = i - image * works;
+      const int64_t c = work < groups ? work * kChannelsTogether : in_groups + work - groups;
+      const auto convolve_some = work < groups ? functions.together : functions.one;
+      convolve_some(spec, {.in = in + image * spec.in_image + c * spec.in_channel,
+                           .weights = weights + c * spec.size * spec.size,
+                           .bias = bias ? bias + c : nullptr,
+                           .out = out + image * spec.out_image + c * spec.out_channel});
     }
   });
   return true;

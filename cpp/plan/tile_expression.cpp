@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "plan/parts.h"
@@ -93,10 +94,17 @@ TileExpression::Node TileExpression::cast(Node node, at::ScalarType from, at::Sc
   if (source != target) {
     constexpr TileOpcode to_type[] = {TileOpcode::kToFloat, TileOpcode::kToDouble, TileOpcode::kToInt};
     node = op(to_type[static_cast<int>(target)], node);
+    if (to == at::kInt || to == at::kShort || to == at::kChar) node = as_converted_to_32(node);
   }
   const bool exact = from == at::kBool || c10::promoteTypes(from, to) == to;
   const bool same_kind = source == target;
   return exact && same_kind ? node : rounded(node, to);
+}
+
+// CPUs convert floats to integers of 32 bits and then, if narrower ones are wanted, take the low bits: what does not fit is the least number.
+TileExpression::Node TileExpression::as_converted_to_32(Node node) {
+  const Node fits = op(TileOpcode::kEqual, node, op(TileOpcode::kWrapTo32, node));
+  return op(TileOpcode::kWhere, fits, node, number(int64_t{std::numeric_limits<int32_t>::min()}, TileType::kInt));
 }
 
 TileExpression::Node TileExpression::rounded(Node node, at::ScalarType dtype) {

@@ -97,6 +97,7 @@ class TileExpression {
     TensorView to;
   };
 
+  Node as_converted_to_32(Node node);
   const NodeData* clamped_by(const NodeData& op, Transfer& transfer) const;
   // The load reads just what the store writes, element by element.
   bool hands_on(const Store& store, const TensorView& load) const;

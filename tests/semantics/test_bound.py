@@ -51,6 +51,7 @@ ACTIVATIONS = {
 }
 OTHER = torch.tensor([1.0, -float("inf"), -float("inf"), -0.0, 0.0, 0.3, float("nan"), -2.0, 7.0, 0.0, 0.5, -0.1]).reshape(2, 6)
 ARITHMETIC = {
+    "beyond_32_bits": lambda x, y: ((x * 4e9).int(), (y / 0).int() + 1, (x * -7e9).short(), (y * 3e9).to(torch.int8), (x * 4e9).long()),
     "floor_divide": lambda x, y: (
         x // y,
         torch.floor_divide(x, 0.3),

@@ -277,22 +277,50 @@ void dot(const MatmulSpec& spec, const Operands<>& one) {
 // Up to here a dot product takes as long for its end, the sum of a vector's elements, as for its terms.
 constexpr int64_t kShortDot = 8 * kWidth;
 
-// The only dot products of eight batches at a time, of which the first `count` are stored.
-void dots_of_eight(const MatmulSpec& spec, const Operands<> (&of)[8], int64_t count) {
+// The sums of the only dot products of eight batches; of(i) is one of them.
+template <class Of>
+STATOR_INLINE void sums_of_eight(int64_t depth, const Of& of, float (&out)[8]) {
+  const float *a[8], *b[8];
+  each<8>([&](auto i) { a[i.value] = of(i.value).a, b[i.value] = of(i.value).b; });
   Lanes sums[8];
   each<8>([&](auto i) { sums[i.value] = Lanes{}; });
-  add_along(spec.depth, [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
+  add_along(depth, [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
     each<8>([&](auto i) __attribute__((always_inline)) {
-      sums[i.value] = fused(loaded(of[i.value].a + k), loaded(of[i.value].b + k), sums[i.value]);
+      sums[i.value] = fused(loaded(a[i.value] + k), loaded(b[i.value] + k), sums[i.value]);
     });
   });
-  float out[8];
   sum_each_of_8(sums, out);
+}
+
+// Of eight neighbours in the inner dimension of batches, of which those from `begin` on are stored.
+void dots_of_neighbours(const MatmulSpec& spec, const Operands<>& first, int64_t begin) {
+  float out[8];
+  sums_of_eight(spec.depth, [&](int64_t i) { return batch_of(spec, first, 0, i); }, out);
+  if (first.bias) {
+    for (int64_t i = begin; i < 8; ++i) out[i] += first.bias[i * spec.bias_batch[1]];
+  }
+  if (spec.relu) {
+    for (float& sum : out) sum = sum < 0.0f ? 0.0f : sum;
+  }
+  for (int64_t i = begin; i < 8; ++i) first.c[i * spec.c_batch[1]] = out[i];
+}
+
+// Of eight batches, of which the first `count` are stored.
+void dots_of_eight(const MatmulSpec& spec, const Operands<> (&of)[8], int64_t count) {
+  float out[8];
+  sums_of_eight(spec.depth, [&](int64_t i) { return of[i]; }, out);
   for (int64_t i = 0; i < count; ++i) finish<1>(out + i, 1, of[i].bias, 0, spec.relu, of[i].c);
 }
 
-// Of batches first .. last - 1; `first` is a multiple of eight, so that sums are the same however the batches are shared.
+// Of batches first .. last - 1. The last eight neighbours overlap with those before them, rather than being fewer.
 void dots_of_batches(const MatmulSpec& spec, const Operands<>& operands, int64_t first, int64_t last) {
+  if (spec.batches[0] == 1 && last - first >= 8) {
+    for (int64_t at = first; at < last; at += 8) {
+      const int64_t start = least(at, last - 8);
+      dots_of_neighbours(spec, batch_of(spec, operands, 0, start), at - start);
+    }
+    return;
+  }
   Operands<> group[8];
   int64_t count = 0;
   for_batches(spec, operands, first, last, [&](const Operands<>& one) {

@@ -643,20 +643,30 @@ class Runner {
   // f(elements before it, bytes from the base, elements) for each run of the innermost dimension in elements start .. start + n of the space.
   template <class F>
   void for_runs(const TileWalk& walk, int64_t start, int64_t n, const F& f) {
-    const int inner = program_.dims - 1;
+    const int inner = program_.dims - 1, outer = inner - 1;
     const int64_t length = program_.sizes[inner], step = walk.strides[inner];
+    const int64_t rows = inner > 0 ? program_.sizes[outer] : 1, row_step = inner > 0 ? walk.strides[outer] : 0;
     int64_t index[kMostTileDims] = {};
-    int64_t x = start % length, offset = 0, rest = start / length;
-    for (int d = inner - 1; d >= 0 && rest > 0; --d) {
-      index[d] = rest % program_.sizes[d];
-      rest /= program_.sizes[d];
-      offset += index[d] * walk.strides[d];
+    int64_t x = 0, row = 0, offset = 0;
+    if (start > 0) {
+      x = start % length;
+      row = start / length % rows;
+      offset = row * row_step;
+      int64_t rest = start / length / rows;
+      for (int d = outer - 1; d >= 0 && rest > 0; --d) {
+        index[d] = rest % program_.sizes[d];
+        rest /= program_.sizes[d];
+        offset += index[d] * walk.strides[d];
+      }
     }
-    for (int64_t done = 0; done < n; x = 0) {
-      const int64_t count = length - x < n - done ? length - x : n - done;
-      f(done, offset + x * step, count);
-      done += count;
-      for (int d = inner - 1; d >= 0; --d) {
+    for (int64_t done = 0; done < n; row = 0) {
+      for (; row < rows && done < n; ++row, x = 0, offset += row_step) {
+        const int64_t count = length - x < n - done ? length - x : n - done;
+        f(done, offset + x * step, count);
+        done += count;
+      }
+      offset -= rows * row_step;
+      for (int d = outer - 1; d >= 0; --d) {
         offset += walk.strides[d];
         if (++index[d] < program_.sizes[d]) break;
         offset -= program_.sizes[d] * walk.strides[d];

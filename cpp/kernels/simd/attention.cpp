@@ -22,10 +22,16 @@ struct Head {
   int64_t score_row;
 };
 
+// Rows of scores are as long as whole panels, so that vectors may reach beyond the keys.
+template <class F>
+STATOR_INLINE void change_scores(float* scores, int64_t keys, const F& f) {
+  for (int64_t i = 0; i < keys; i += kWidth) store(f(load(scores + i)), scores + i);
+}
+
 // One row of scores: times scale, and masked. Returns how many keys count; those behind are not looked at any more.
 int64_t mask_row(const AttentionSpec& spec, const Head& head, int64_t query, float* scores) {
   const int64_t keys = spec.causal ? least(spec.keys, query + 1) : spec.keys;
-  for (int64_t i = 0; i < keys; ++i) scores[i] *= spec.scale;
+  change_scores(scores, keys, [&](Lanes some) { return some * spec.scale; });
   const int64_t step = spec.mask[3];
   if (spec.mask_kind == Mask::kFloat) {
     const float* mask = static_cast<const float*>(head.mask) + query * spec.mask[2];
@@ -41,33 +47,22 @@ int64_t mask_row(const AttentionSpec& spec, const Head& head, int64_t query, flo
   return keys;
 }
 
-// exp(scores - largest), not divided by their sum, which is returned. Zeros behind `keys`. A NaN is the largest.
+// exp(scores - largest), not divided by their sum, which is returned, and is NaN if a score is. Zeros behind `keys`.
 float exponentials(float* scores, int64_t keys, int64_t all) {
+  const int64_t padded = quotient_up(keys, kWidth) * kWidth;
+  for (int64_t i = keys; i < padded; ++i) scores[i] = kNothing;
   Lanes most = all_lanes(kNothing);
-  int64_t i = 0;
-  for (; i + kWidth <= keys; i += kWidth) {
-    const Lanes some = load(scores + i);
-    most = (some > most) | (some != some) ? some : most;
-  }
-  float largest = kNothing;
-  const auto count = [&](float score) { largest = score > largest || score != score ? score : largest; };
-  for (int64_t j = 0; j < kWidth; ++j) count(most[j]);
-  for (; i < keys; ++i) count(scores[i]);
+  for (int64_t i = 0; i < padded; i += kWidth) most = greater(load(scores + i), most);
+  float largest = greatest_of(most);
   if (largest == kNothing) largest = 0.0f;
   Lanes sums{};
-  for (i = 0; i + kWidth <= keys; i += kWidth) {
-    const Lanes value = exp_of_negative(load(scores + i) - largest);
-    store(value, scores + i);
+  change_scores(scores, keys, [&](Lanes some) {
+    const Lanes value = exp_of_negative(some - largest);
     sums += value;
-  }
-  float sum = sum_of(sums);
-  if (i < keys) {
-    const Part part(keys - i);
-    part.store(exp_of_negative(part.load(scores + i) - largest), scores + i);
-    for (; i < keys; ++i) sum += scores[i];
-  }
-  for (; i < all; ++i) scores[i] = 0.0f;
-  return sum;
+    return value;
+  });
+  for (int64_t i = padded; i < all; ++i) scores[i] = 0.0f;
+  return sum_of(sums);
 }
 
 // Some rows of q against all keys.
@@ -81,7 +76,7 @@ void attend_rows(const AttentionSpec& spec, const Head& head, int64_t query, int
     const int64_t keys = mask_row(spec, head, query + r, scores);
     const float sum = exponentials(scores, keys, spec.keys);
     const float factor = sum == 0.0f ? 0.0f : 1.0f / sum;
-    for (int64_t i = 0; i < keys; ++i) scores[i] *= factor;
+    change_scores(scores, keys, [&](Lanes some) { return some * factor; });
     most_keys = keys > most_keys ? keys : most_keys;
   }
   multiply<Last::kPart>(Product<>{rows, spec.columns, most_keys, head.scores, head.score_row, 1, head.v, spec.v[2],

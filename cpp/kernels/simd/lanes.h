@@ -213,6 +213,25 @@ STATOR_INLINE float sum_of(Lanes value) {
 #endif
 }
 
+// Of numbers that are not NaN.
+STATOR_INLINE float greatest_of(Lanes value) {
+#if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
+#if defined(CPU_CAPABILITY_AVX512)
+  const __m256 eight = _mm256_max_ps(__builtin_shufflevector(value, value, 0, 1, 2, 3, 4, 5, 6, 7),
+                                     __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15));
+#else
+  const __m256 eight = value;
+#endif
+  __m128 s = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+#else
+  float most = value[0];
+  for (int64_t i = 1; i < kWidth; ++i) most = value[i] > most ? value[i] : most;
+  return most;
+#endif
+}
+
 // The sums of the elements of eight vectors.
 STATOR_INLINE void sum_each_of_8(const Lanes (&v)[8], float (&out)[8]) {
 #if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)

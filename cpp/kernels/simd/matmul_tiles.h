@@ -232,10 +232,11 @@ inline void pack_panel(const float* b, int64_t b_step, int64_t b_column, int64_t
         transpose_8x8(b + n * b_column + k, b_column, panel + k * kPanel + n, kPanel);
       }
     }
-    for (int64_t i = 0; eights < kPanel && i < k; ++i) {
-      float* row = panel + i * kPanel;
-      for (int64_t n = eights; n < kPanel; n += 8) _mm256_storeu_ps(row + n, _mm256_setzero_ps());
-      for (int64_t n = eights; n < columns; ++n) row[n] = b[n * b_column + i];
+    for (int64_t n = eights; n < kPanel; n += 8) {
+      for (int64_t i = 0; i < k; ++i) _mm256_storeu_ps(panel + i * kPanel + n, _mm256_setzero_ps());
+    }
+    for (int64_t n = eights; n < columns; ++n) {
+      for (int64_t i = 0; i < k; ++i) panel[i * kPanel + n] = b[n * b_column + i];
     }
   }
 #endif

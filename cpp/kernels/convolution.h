@@ -29,6 +29,7 @@ constexpr int64_t kPanelFloats = (3 * kPanelDepth + 1) * 16;
 // [scratch where it packs: kPanelFloats for each part].
 struct ConvolutionKernels {
   BoundKernel convolve;
+  BoundKernel lay_out;  // only the input of the first group: addresses input, group_floats to be written
 };
 
 }  // namespace stator

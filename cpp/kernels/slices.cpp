@@ -17,9 +17,11 @@ struct Slices {
     call.kernel(call.specification.get(), operands);
   }
   void run_part(int64_t part) const {
-    const int64_t end = (part + 1) * spec.slices / spec.parts;
-    for (int64_t slice = part * spec.slices / spec.parts; slice < end; ++slice) {
-      for (const SlicesSpec::Call& call : spec.calls) run(call, slice, part);
+    const int64_t first = part * spec.slices / spec.parts, end = (part + 1) * spec.slices / spec.parts;
+    for (int64_t slice = first; slice < end; ++slice) {
+      for (const SlicesSpec::Call& call : spec.calls) {
+        if (slice == first || !call.once) run(call, slice, part);
+      }
     }
   }
 };

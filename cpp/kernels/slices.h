@@ -21,6 +21,7 @@ struct SlicesSpec {
     BoundKernel kernel = nullptr;
     std::shared_ptr<const void> specification;
     std::vector<Operand> operands;
+    bool once = false;  // for the first of a part's slices only
   };
 
   std::vector<Call> calls;

@@ -65,16 +65,21 @@ constexpr int64_t kFloatBytes = sizeof(float);
 
 std::optional<KernelSlice> slice_of(const ConvolutionSpec& spec, int64_t count) {
   const int64_t channels = spec.out_channels / count;
-  if (spec.images != 1 || spec.groups != 1 || spec.lays_out || channels % kConvolutionBlock != 0 ||
+  if (spec.images != 1 || spec.groups != 1 || channels % kConvolutionBlock != 0 ||
       channels * count != spec.out_channels)
     return std::nullopt;
   auto slice = std::make_shared<ConvolutionSpec>(spec);
   slice->out_channels = channels;
   slice->packs = false;  // which would be done for each of them
+  slice->lays_out = false;
   slice->parts = 1;
   KernelSlice out{
       slice, {0, channels * spec.depth * kFloatBytes, 0}, channels * spec.out_channel * kFloatBytes, spec.parts};
   if (spec.has_bias) out.read_steps.push_back(channels * kFloatBytes);
+  if (spec.lays_out) {
+    const auto whole = std::make_shared<ConvolutionSpec>(spec);
+    out.preparation = {kernels().convolution->lay_out, whole, spec.group_floats * kFloatBytes};
+  }
   return out;
 }
 

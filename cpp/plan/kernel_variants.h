@@ -6,16 +6,25 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/bound_kernel.h"
 #include "plan/tensor_meta.h"
 
 namespace stator {
 
 // A kernel's work on one of some slices of its output channels, in one part. It has no results but the first.
 struct KernelSlice {
+  // Done once before: its addresses are what the kernel reads first, and so many bytes, which slices read in place of that.
+  struct Preparation {
+    BoundKernel kernel;
+    std::shared_ptr<const void> specification;
+    int64_t bytes;
+  };
+
   std::shared_ptr<const void> specification;
   std::vector<int64_t> read_steps;  // bytes from what it reads for a slice to what it reads for the next one
   int64_t write_step = 0;           // the same of its result
   int64_t parts = 1;                // that all slices together were to be made in
+  std::optional<Preparation> preparation{};
 };
 
 // Specifications are what the kernel was bound with, or what another variant gave. NULL: the kernel cannot do that.

@@ -60,7 +60,7 @@ class Slicer {
     return std::nullopt;
   }
 
-  // Addresses: what the first reads, what else the second reads, its result, the slices between them.
+  // Addresses: what the first reads, what else the second reads, its result, the slices between them, what is prepared for the first.
   SignatureStep in_turns(const SignatureStep& first, const KernelSlice& maker, const SignatureStep& second,
                          const KernelSlice& reader, int64_t count) {
     SignatureStep step = second;
@@ -69,7 +69,7 @@ class Slicer {
     step.reads = first.reads;
     step.reads.insert(step.reads.end(), second.reads.begin() + 1, second.reads.end());
     const int64_t parts = std::min(maker.parts, count);
-    step.writes = {second.writes[0], room_between(maker.write_step, parts)};
+    step.writes = {second.writes[0], room_for(maker.write_step, parts)};
     const auto result = static_cast<int32_t>(step.reads.size());
     const SlicesSpec::Operand between{result + 1, 0, maker.write_step};
 
@@ -82,7 +82,14 @@ class Slicer {
     make.operands.push_back(between);
     for (size_t i = 1; i < reader.read_steps.size(); ++i) read.operands.push_back({address++, reader.read_steps[i]});
     read.operands.push_back({result, reader.write_step});
-    spec.calls = {std::move(make), std::move(read)};
+    if (const auto& preparation = maker.preparation) {
+      const SlicesSpec::Operand prepared{result + 2, 0, preparation->bytes};
+      step.writes.push_back(room_for(preparation->bytes, parts));
+      spec.calls.push_back({preparation->kernel, preparation->specification, {make.operands[0], prepared}, true});
+      make.operands[0] = prepared;
+    }
+    spec.calls.push_back(std::move(make));
+    spec.calls.push_back(std::move(read));
 
     step.kernel = run_slices;
     step.specification = std::make_shared<const SlicesSpec>(std::move(spec));
@@ -90,8 +97,8 @@ class Slicer {
     return step;
   }
 
-  TensorView room_between(int64_t slice_bytes, int64_t parts) {
-    TensorMeta meta = TensorMeta::contiguous(at::kByte, {parts, slice_bytes});
+  TensorView room_for(int64_t bytes, int64_t parts) {
+    TensorMeta meta = TensorMeta::contiguous(at::kByte, {parts, bytes});
     Buffer buffer;
     buffer.bytes = meta.bytes();
     plan_.buffers.push_back(std::move(buffer));

@@ -19,12 +19,15 @@ struct Block {
   int64_t window = 3, stride = 1;
   bool pads_apart = false, biased = true;
   bool returns_both = false;
+  int64_t first_window = 1, first_stride = 1;  // with zeros around it
+
+  int64_t between_side() const { return (side - 1) / first_stride + 1; }
 };
 
-// A point-wise convolution, its ReLU6, and a convolution of each channel alone.
+// A convolution, its ReLU6, and a convolution of each channel alone.
 std::string graph_of(const Block& block) {
   const auto n = [](int64_t number) { return std::to_string(number); };
-  const std::string half = n(block.window / 2);
+  const std::string half = n(block.window / 2), first_half = n(block.first_window / 2);
   const std::string pair = R"(
   %y : Tensor = aten::constant_pad_nd(%c, %zeros, %zero)
   %r : Tensor = aten::conv2d(%y, %v, %d, %strides, %none, %ones, %groups))";
@@ -47,13 +50,17 @@ std::string graph_of(const Block& block) {
          n(block.between) + R"(]()
   %strides : int[] = prim::Constant[value=[)" +
          n(block.stride) + ", " + n(block.stride) + R"(]]()
+  %first_strides : int[] = prim::Constant[value=[)" +
+         n(block.first_stride) + ", " + n(block.first_stride) + R"(]]()
+  %first_around : int[] = prim::Constant[value=[)" +
+         first_half + ", " + first_half + R"(]]()
   %none : int[] = prim::Constant[value=[0, 0]]()
   %ones : int[] = prim::Constant[value=[1, 1]]()
   %zeros_around : int[] = prim::Constant[value=[)" +
          half + ", " + half + R"(]]()
   %zeros : int[] = prim::Constant[value=[)" +
          half + ", " + half + ", " + half + ", " + half + R"(]]()
-  %a : Tensor = aten::conv2d(%x, %w, %b, %ones, %none, %ones, %one)
+  %a : Tensor = aten::conv2d(%x, %w, %b, %first_strides, %first_around, %ones, %one)
   %c : Tensor = aten::hardtanh(%a, %zero, %six))" +
          (block.pads_apart ? pair : one) +
          (block.returns_both ? "\n  %t : Tuple[Tensor, Tensor] = prim::TupleConstruct(%r, %c)\n  return (%t)"
@@ -61,7 +68,7 @@ std::string graph_of(const Block& block) {
 }
 
 std::vector<at::Tensor> weights_of(const Block& block) {
-  std::vector<at::Tensor> weights{numbers({block.between, block.in, 1, 1}),
+  std::vector<at::Tensor> weights{numbers({block.between, block.in, block.first_window, block.first_window}),
                                   numbers({block.between, 1, block.window, block.window})};
   if (block.biased) weights.insert(weights.end(), {numbers({block.between}), numbers({block.between})});
   return weights;
@@ -69,7 +76,9 @@ std::vector<at::Tensor> weights_of(const Block& block) {
 
 at::Tensor input_of(const Block& block) { return numbers({block.images, block.in, block.side, block.side}); }
 
-int64_t bytes_between(const Block& block) { return block.images * block.between * block.side * block.side * 4; }
+int64_t bytes_between(const Block& block) {
+  return block.images * block.between * block.between_side() * block.between_side() * 4;
+}
 
 TEST(SliceChannels, a_kernel_reads_what_another_has_just_made) {
   for (int64_t window : {3, 5}) {
@@ -94,6 +103,17 @@ TEST(SliceChannels, of_images_that_fill_no_vectors) {
   }
 }
 
+TEST(SliceChannels, of_windows_whose_input_is_laid_out_first) {
+  for (int64_t stride : {1, 2}) {
+    for (bool biased : {false, true}) {
+      const Block block{.in = 3, .side = 97 * stride, .biased = biased, .first_window = 3, .first_stride = stride};
+      Both both(graph_of(block), weights_of(block));
+      EXPECT_EQ(both.run_often({input_of(block)}), 1) << stride << biased;
+      EXPECT_LT(both.plans().at(0)->workspace_bytes, bytes_between(block));
+    }
+  }
+}
+
 TEST(SliceChannels, not_where_it_does_not_pay_or_cannot_be) {
   for (const Block& block :
        {Block{.side = 60}, Block{.between = 44}, Block{.images = 2}, Block{.in = 40}, Block{.returns_both = true}}) {
@@ -113,18 +133,20 @@ const SlicesSpec* slices_of(const Side& side) {
 }
 
 TEST(SliceChannels, are_shared_among_threads) {
-  const Block block{.in = 16, .between = 96};
-  const std::vector<at::Tensor> weights{at::randn({96, 16, 1, 1}), at::randn({96, 1, 3, 3}), at::randn({96}),
-                                        at::randn({96})};
-  const at::Tensor x = at::randn({1, 16, 96, 96});
-  std::vector<at::Tensor> results;
-  for (int threads : {1, 2, 3}) {
-    Side side(graph_of(block), true, weights, threads);
-    for (int i = 0; i < 4; ++i) results.push_back(side.run({x}).toTensor().clone());
-    const SlicesSpec* slices = slices_of(side);
-    ASSERT_TRUE(slices) << threads;
-    EXPECT_EQ(slices->parts, threads);
-    EXPECT_TRUE(at::equal(results.back(), results[3])) << threads;
+  for (int64_t window : {1, 3}) {
+    const Block block{.in = 8, .between = 96, .first_window = window};
+    const std::vector<at::Tensor> weights{at::randn({96, 8, window, window}), at::randn({96, 1, 3, 3}), at::randn({96}),
+                                          at::randn({96})};
+    const at::Tensor x = at::randn({1, 8, 96, 96});
+    std::vector<at::Tensor> results;
+    for (int threads : {1, 2, 3}) {
+      Side side(graph_of(block), true, weights, threads);
+      for (int i = 0; i < 4; ++i) results.push_back(side.run({x}).toTensor().clone());
+      const SlicesSpec* slices = slices_of(side);
+      ASSERT_TRUE(slices) << threads << window;
+      EXPECT_EQ(slices->parts, threads);
+      EXPECT_TRUE(at::equal(results.back(), results[3])) << threads << window;
+    }
   }
 }
 

@@ -174,8 +174,14 @@ bool convolve(const void* specification, void* const* addresses) {
   return true;
 }
 
+bool lay_out_input(const void* specification, void* const* addresses) {
+  const auto& spec = *static_cast<const ConvolutionSpec*>(specification);
+  lay_out(spec, static_cast<const float*>(addresses[0]), static_cast<float*>(addresses[1]), {0, spec.in_channels});
+  return true;
+}
+
 }  // namespace
 
-const ConvolutionKernels convolution_kernels{convolve};
+const ConvolutionKernels convolution_kernels{convolve, lay_out_input};
 
 }  // namespace stator::CPU_CAPABILITY

@@ -33,9 +33,9 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
   const float* weights = group.weights + channel / kBlock * spec.depth * kBlock + channel % kBlock;
   const FromInput<kVectors, kPartly> right{group.in + tile.position, group.offsets, Part(kPartly ? tile.last : kWidth)};
   Lanes sums[kRows * kVectors];
-  sum_up<kRows, kVectors>(weights, spec.depth, spec.depth * kBlock, right, sums);
+  const float* bias = group.bias ? group.bias + channel : nullptr;
+  sum_up<kRows, kVectors>(bias, weights, spec.depth, spec.depth * kBlock, right, sums);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-    if (group.bias) sums[i.value] += all_lanes(group.bias[channel + i.value / kVectors]);
     if (spec.clamps) sums[i.value] = clamped(sums[i.value], spec.least, spec.most);
   });
   float* out = group.out + channel * spec.out_channel;
@@ -100,7 +100,8 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
   const auto [first, last] = partial.depth;
   const float* weights = group.weights + (channel / kBlock * spec.depth + first) * kBlock + channel % kBlock;
   Lanes sums[kRows * kVectors];
-  sum_up<kRows, kVectors>(weights, last - first, spec.depth * kBlock, SideBySide<kVectors>{partial.panel}, sums);
+  const float* bias = group.bias && first == 0 ? group.bias + channel : nullptr;
+  sum_up<kRows, kVectors>(bias, weights, last - first, spec.depth * kBlock, SideBySide<kVectors>{partial.panel}, sums);
   float* out = group.out + channel * spec.out_channel + tile.position;
   const Part part(tile.last);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
@@ -108,11 +109,7 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
     constexpr bool kInPart = kVector == kVectors - 1;
     float* to = out + kRow * spec.out_channel + kVector * kWidth;
     Lanes sum = sums[i.value];
-    if (first > 0) {
-      sum += kInPart ? part.load(to) : load(to);
-    } else if (group.bias) {
-      sum += all_lanes(group.bias[channel + kRow]);
-    }
+    if (first > 0) sum += kInPart ? part.load(to) : load(to);
     if (spec.clamps && partial.is_last) sum = clamped(sum, spec.least, spec.most);
     kInPart ? part.store(sum, to) : store(sum, to);
   });

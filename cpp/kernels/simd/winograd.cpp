@@ -137,8 +137,8 @@ void multiply(const WinogradSpec& spec, const PatchedGroup& group, const Matrice
         const Range channels{p * depth / parts, (p + 1) * depth / parts};
         const SideBySide<kVectors> right{patches + channels.first * kVectors * kWidth};
         Lanes sums[kRows * kVectors];
-        sum_up<kRows, kVectors>(weights + channels.first * kBlock, channels.last - channels.first, depth * kBlock,
-                                right, sums);
+        sum_up<kRows, kVectors>(nullptr, weights + channels.first * kBlock, channels.last - channels.first,
+                                depth * kBlock, right, sums);
         each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
           float* sum = to + i.value * kWidth;
           store(p > 0 ? sums[i.value] + load(sum) : sums[i.value], sum);

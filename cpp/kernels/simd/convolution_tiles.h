@@ -14,8 +14,8 @@ constexpr int64_t kBlock = kConvolutionBlock;
 // Output channels at so many vectors of positions: as many sums as registers have room for.
 constexpr int rows_at_once(int vectors) { return kWidth == 16 || vectors == 1 ? 8 : 4; }
 
-// sums[row][v] = bias[row], if there is one, + the sum over k of weights[k][row] right(k, v); the weights are of one block. Those that lie `ahead` of them are wanted next, and
-// fetched.
+// sums[row][v] = bias[row], if there is one, + the sum over k of weights[k][row] right(k, v); the weights are of one block. Those that lie
+// `ahead` of them are wanted next, and fetched.
 template <int kRows, int kVectors, class Right>
 STATOR_INLINE void sum_up(const float* bias, const float* weights, int64_t depth, int64_t ahead, const Right& right,
                           Lanes (&sums)[kRows * kVectors]) {

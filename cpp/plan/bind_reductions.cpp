@@ -2,39 +2,11 @@
 #include <algorithm>
 
 #include "kernels/dispatch.h"
-#include "plan/binding.h"
 #include "plan/collapse.h"
+#include "plan/reduction.h"
 
 namespace stator {
 namespace {
-
-struct Reduction {
-  ReductionSpec spec;
-  at::DimVector sizes;  // of the results
-};
-
-// `keep`: reduced dimensions stay, with one element.
-std::optional<Reduction> reduction(const TensorMeta& meta, const std::vector<bool>& reduced, bool keep) {
-  if (meta.numel() == 0) return std::nullopt;
-  const auto runs = collapse_but(meta, reduced);
-  if (!runs) return std::nullopt;
-  Run outer = runs->kept[0], inner = runs->kept[1];
-  // Rows side by side are taken as columns.
-  if (inner.size == 1 && outer.stride == 1 && (runs->reduced.stride != 1 || runs->reduced.size == 1))
-    std::swap(outer, inner);
-  Reduction result{{.outer = outer.size,
-                    .reduced = runs->reduced.size,
-                    .inner = inner.size,
-                    .outer_stride = outer.stride,
-                    .reduced_stride = runs->reduced.stride,
-                    .inner_stride = inner.stride},
-                   {}};
-  for (int64_t d = 0; d < meta.dim(); ++d) {
-    if (!reduced[d]) result.sizes.push_back(meta.sizes[d]);
-    if (reduced[d] && keep) result.sizes.push_back(1);
-  }
-  return result;
-}
 
 // By arguments: -1 where there is none.
 struct Arguments {
@@ -53,19 +25,9 @@ std::optional<Reduction> reduction(Binding& binding, Arguments arguments) {
   return reduction(self->meta, *reduced, *keep);
 }
 
-// Sums are not cut: where there are fewer results than threads, LibTorch does it (but for indices).
-bool set_parts(Binding& binding, ReductionSpec& spec, bool cut_by_libtorch) {
-  constexpr double kNanoseconds = 0.2;  // an element
-  spec.parts =
-      binding.parts(static_cast<double>(spec.outer * spec.inner) * static_cast<double>(spec.reduced) * kNanoseconds);
-  if (spec.parts <= spec.outer * spec.inner) return true;
-  spec.parts = spec.outer * spec.inner;
-  return !cut_by_libtorch;
-}
-
 bool bind(Binding& binding, std::optional<Reduction> reduction, BoundKernel kernel,
           std::initializer_list<at::ScalarType> results, bool cut_by_libtorch = true) {
-  if (!reduction || !kernel || !set_parts(binding, reduction->spec, cut_by_libtorch)) return false;
+  if (!reduction || !kernel || !share(binding, reduction->spec, cut_by_libtorch)) return false;
   std::vector<TensorView> writes;
   for (at::ScalarType dtype : results) writes.push_back(binding.result(writes.size(), dtype, reduction->sizes));
   binding.run_with(kernel, reduction->spec, {*binding.tensor(0)}, std::move(writes));

@@ -168,6 +168,24 @@ EINSUMS = {
     ),
     "then_more": lambda m, t: torch.cat([torch.einsum("bcij,jk->bcki", t, m.t()).relu(), t.transpose(2, 3)[..., :4]], 2) * 2,
 }
+SIMILARITIES = {
+    "cosines": lambda m, t: (
+        functional.cosine_similarity(m, m.flip(0)),
+        functional.cosine_similarity(m.unsqueeze(1), m.unsqueeze(0), -1),
+        functional.cosine_similarity(t, m, -1),
+        functional.cosine_similarity(m[0], t + 1, -1),
+    ),
+    "cosines_of_nothing_and_more": lambda m, t: (
+        functional.cosine_similarity(m * 0, m),
+        functional.cosine_similarity(m / 0, m),
+        functional.cosine_similarity(m, m * 2, 0, 3.0),
+    ),
+    "distances": lambda m, t: (
+        functional.pairwise_distance(m, m.flip(1)),
+        functional.pairwise_distance(t, m, keepdim=True),
+        functional.pairwise_distance(m, m / 0) + 1,
+    ),
+}
 CELLS = {"lstm_cell": Cells(nn.LSTMCell(5, 8)), "gru_cell": Cells(nn.GRUCell(5, 8)), "rnn_cell": Cells(nn.RNNCell(5, 8))}
 CASES = {
     **{name: (Function(function), (SPECIAL, OTHER)) for name, function in ARITHMETIC.items()},
@@ -193,6 +211,7 @@ CASES = {
     },
     **{f"transposed_convolution_{name}": (model, (IMAGE,)) for name, model in TRANSPOSED_CONVOLUTIONS.items()},
     **{f"einsum_{name}": (Function(function), (MATRIX, TENSOR)) for name, function in EINSUMS.items()},
+    **{name: (Function(function), (MATRIX, TENSOR)) for name, function in SIMILARITIES.items()},
     "reflected_convolution": (
         nn.Sequential(nn.Conv2d(4, 4, 1), nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), nn.ReLU()),
         (IMAGE,),

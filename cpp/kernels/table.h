@@ -16,6 +16,7 @@
 #include "kernels/reductions.h"
 #include "kernels/resample.h"
 #include "kernels/rows.h"
+#include "kernels/scatter.h"
 #include "kernels/tile.h"
 #include "kernels/winograd.h"
 
@@ -37,6 +38,7 @@ struct KernelTable {
   const DepthwiseKernels* depthwise;
   const PositionsKernels* positions;
   const ResampleKernels* resample;
+  const ScatterKernels* scatter;
 };
 
 }  // namespace stator

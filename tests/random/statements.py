@@ -142,7 +142,10 @@ def index(w: Writer) -> bool:
     form = w.rng.choice(
         ["{0}[{1} > 0]", "{0}[torch.tensor([0, 0])]", "{0}.index_select(0, torch.tensor([0]))", "torch.nonzero({0})", "{0}.masked_select({0} > 0)",
          "{0}.gather(0, {0}.argmax(0, keepdim=True))", "{0}[{1}]", "torch.index_add({0}, 0, torch.tensor([0]), {0}[:1])", "{0}.take({1})",
-         "{0}.scatter(0, {0}.argmax(0, keepdim=True), 1)", "torch.tril({0})"]
+         "{0}.scatter(0, {0}.argmax(0, keepdim=True), 1)", "torch.tril({0})", "{0}.scatter_add(0, torch.zeros_like({0}, dtype=torch.long), {0})",
+         "torch.index_put({0}, (torch.tensor([-1, 0]),), {0}[:1])", "torch.index_put({0}, ({0} > 0,), {0}.sum())",
+         "{0}.scatter_reduce(0, {0}.argmax(0, keepdim=True), {0}[:1], 'amax')", "torch.nn.functional.cosine_similarity({0}, {0} + 1, -1)",
+         "{0}.index_fill(-1, torch.tensor([0]), 2)"]
     )  # fmt: skip
     return w.assign(form.format(x, y))
 

@@ -186,6 +186,37 @@ SIMILARITIES = {
         functional.pairwise_distance(m, m / 0) + 1,
     ),
 }
+ROWS = torch.tensor([2, 0, 3, 3, 1])
+SCATTERS = {
+    "index_add": lambda m, t: (m.new_zeros(6, 5).index_add_(0, ROWS, torch.cat([m, m[:1]])), torch.index_add(m, 1, ROWS[:2], m[:, :2]) * 2),
+    "scatter_add": lambda m, t: (
+        torch.zeros(4, 5).scatter_add_(0, ROWS.unsqueeze(1).expand(5, 5), torch.cat([m, m[1:2]])),
+        m.scatter_add(1, ROWS.expand(4, 5), m + 1).relu(),
+        m.half().scatter_add(1, ROWS.expand(4, 5), m.half()),
+    ),
+    "scatter_reduce": lambda m, t: tuple(
+        (m + 1).scatter_reduce(0, ROWS.unsqueeze(1).expand(5, 5), torch.cat([m, m[:1]]) * 3, kind)
+        for kind in ("sum", "amax", "amin", "prod")
+    ),
+    "scatter": lambda m, t: (
+        torch.zeros_like(m, dtype=torch.bool).scatter_(1, m.argmax(1, keepdim=True), 1),
+        torch.full_like(m, -1.0).scatter(1, ROWS[:4].unsqueeze(1), m[:, :1]),
+        m.scatter(1, ROWS[:4].unsqueeze(1), 7.5),
+    ),
+}
+
+
+def with_rows_put(m, t):
+    x, y, z = m + 1, m * 2, t.clone()
+    x[ROWS[:3]] = m[1:]
+    y[:, ROWS[:2]] = 0.5
+    x[:, ROWS[:1]] = m[0, 0]
+    z[z > 0] = -1.0
+    z[z < -1.5] = t[0, 0, 0, 0]
+    z[:, :, ROWS[1:3]] = m[0]
+    return x, y.relu(), z
+
+
 CELLS = {"lstm_cell": Cells(nn.LSTMCell(5, 8)), "gru_cell": Cells(nn.GRUCell(5, 8)), "rnn_cell": Cells(nn.RNNCell(5, 8))}
 CASES = {
     **{name: (Function(function), (SPECIAL, OTHER)) for name, function in ARITHMETIC.items()},
@@ -211,7 +242,8 @@ CASES = {
     },
     **{f"transposed_convolution_{name}": (model, (IMAGE,)) for name, model in TRANSPOSED_CONVOLUTIONS.items()},
     **{f"einsum_{name}": (Function(function), (MATRIX, TENSOR)) for name, function in EINSUMS.items()},
-    **{name: (Function(function), (MATRIX, TENSOR)) for name, function in SIMILARITIES.items()},
+    **{name: (Function(function), (MATRIX, TENSOR)) for name, function in (SIMILARITIES | SCATTERS).items()},
+    "rows_put": (Function(with_rows_put), (MATRIX, TENSOR)),
     "reflected_convolution": (
         nn.Sequential(nn.Conv2d(4, 4, 1), nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), nn.ReLU()),
         (IMAGE,),

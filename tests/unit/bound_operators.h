@@ -34,6 +34,7 @@ inline BoundKernel in_table(BoundKernel kernel, const KernelTable& to) {
   if (BoundKernel found = in_table(kernel, from.convolution, to.convolution)) return found;
   if (BoundKernel found = in_table(kernel, from.pooling, to.pooling)) return found;
   if (BoundKernel found = in_table(kernel, from.resample, to.resample)) return found;
+  if (BoundKernel found = in_table(kernel, from.scatter, to.scatter)) return found;
   if (kernel == from.winograd->convolve) return to.winograd->convolve;
   if (kernel == from.depthwise->convolve) return to.depthwise->convolve;
   if (kernel == from.positions->convolve) return to.positions->convolve;

@@ -27,6 +27,8 @@ struct WindowSpec {
   int64_t row_planes = 1, column_planes = 1, plane_rows = 0, plane_columns = 0;
   int64_t group_floats = 0;  // of all channels of a window, with room to read beyond the last
   int64_t parts = 1;
+  bool turned =
+      false;  // for those who place results or inputs: columns are the tensors' rows, of which each has one column
 };
 
 }  // namespace stator

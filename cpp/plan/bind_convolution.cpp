@@ -43,10 +43,12 @@ bool surround(ConvolutionSpec& spec, int64_t dims, const TensorMeta& inside, at:
     return false;
   spec.in_image = first == 2 ? inside.strides[0] : 0;
   spec.in_channel = inside.strides[first - 1];
-  spec.in_column = inside.strides.back();
-  spec.in_columns = inside.sizes.back();
-  spec.columns_before += before.back();
-  if (dims == 1) return true;
+  if (spec.turned && (inside.sizes.back() != 1 || before.back() != 0)) return false;
+  const int64_t columns = spec.turned ? first : inside.dim() - 1;
+  spec.in_column = inside.strides[columns];
+  spec.in_columns = inside.sizes[columns];
+  spec.columns_before += before[columns];
+  if (dims == 1 || spec.turned) return true;
   spec.in_row = inside.strides[first];
   spec.in_rows = inside.sizes[first];
   spec.rows_before += before[first];

@@ -61,6 +61,7 @@ std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c1
   at::DimVector sizes(input->meta.sizes.begin(), input->meta.sizes.begin() + first);
   for (int64_t d = 2 - dims; d < 2; ++d) sizes.push_back(windows.out[d]);
   out.result = TensorMeta::contiguous(at::kFloat, sizes);
+  turn_single_column(windows);
   return out;
 }
 

@@ -79,6 +79,7 @@ std::optional<Convolution> convolution_of(const Binding& binding, size_t groups)
       !take_padding(binding.known(4), conv, zeros) || !set_positions(conv, zeros))
     return std::nullopt;
   conv.result = result_of(conv);
+  turn_single_column(conv);
   return conv;
 }
 

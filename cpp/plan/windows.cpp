@@ -47,7 +47,16 @@ bool set_positions(Windows& windows, const Pair& around) {
   return true;
 }
 
+void turn_single_column(Windows& windows) {
+  if (windows.dims != 2 || windows.in[1] != 1 || windows.size[1] != 1 || windows.before[1] != 0) return;
+  for (Pair* pair : {&windows.in, &windows.in_step, &windows.size, &windows.stride, &windows.dilation, &windows.before,
+                     &windows.out})
+    std::swap((*pair)[0], (*pair)[1]);
+  windows.turned = true;
+}
+
 void describe(const Windows& windows, WindowSpec& spec) {
+  spec.turned = windows.turned;
   spec.depth = spec.in_channels * windows.size[0] * windows.size[1];
   spec.out_rows = windows.out[0];
   spec.out_columns = windows.out[1];
@@ -96,6 +105,10 @@ at::Tensor offsets_of(const Windows& windows, const WindowSpec& spec) {
 }
 
 bool place_rows(WindowSpec& spec, int64_t dims, const TensorMeta& to) {
+  if (spec.turned) {
+    const int64_t rows = to.dim() - 2;
+    return to.sizes[rows] == 1 || to.strides[rows] == 1;
+  }
   if (to.sizes.back() != 1 && to.strides.back() != 1) return false;
   spec.out_row = dims == 2 ? to.strides[to.dim() - 2] : 0;
   return true;

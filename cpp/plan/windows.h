@@ -19,6 +19,7 @@ struct Windows {
   Pair in{1, 1}, in_step{0, 1}, size{1, 1}, stride{1, 1}, dilation{1, 1};
   Pair before{0, 0};  // of what is around
   Pair out{1, 1};
+  bool turned = false;  // rows and columns have changed places
 
   int64_t positions() const { return out[0] * out[1]; }
   bool has_something_before() const { return before[0] != 0 || before[1] != 0; }
@@ -32,6 +33,9 @@ void set_input(Windows& windows, const TensorMeta& input, int64_t first);
 
 // How often windows fit, with so much around before and behind together; false if they do not.
 bool set_positions(Windows& windows, const Pair& around);
+
+// An input of one column is taken as one row, where neighbours are columns. Then rows and columns change places.
+void turn_single_column(Windows& windows);
 
 // All of the input and the result but steps between channels and images. in_channels and in_channel must be set.
 void describe(const Windows& windows, WindowSpec& spec);

@@ -50,6 +50,20 @@ TEST_P(ConvolutionKernel, is_libtorchs_over_two_dimensions) {
   }
 }
 
+TEST_P(ConvolutionKernel, is_libtorchs_over_a_single_column) {
+  Draw draw(7);
+  for (int i = 0; i < 60; ++i) {
+    const int64_t groups = draw(1, 2);
+    const at::Tensor weight = at::randn({groups * draw(1, 40), draw(1, 30), draw(1, 9), 1});
+    const at::Tensor input = at::randn({draw(1, 3), groups * weight.size(1), draw(24, 90), 1});
+    const std::vector<int64_t> stride{draw(1, 4), draw(1, 2)}, padding{draw(0, 3), 0}, dilation{draw(1, 2), 1};
+    expect_bound(*GetParam(), "aten::conv2d",
+                 {i % 2 ? input : amid(input), weight, at::randn({weight.size(0)}), stride, padding, dilation, groups},
+                 true);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(ConvolutionKernel, is_libtorchs_over_one_dimension) {
   Draw draw(2);
   for (int i = 0; i < 60; ++i) {
@@ -255,6 +269,35 @@ TEST(ConvolutionBinder, results_are_made_where_they_are_to_be) {
     return (%j))",
             {whole({6, 4, 3, 3})});
   for (int64_t width : {5, 16, 21}) EXPECT_EQ(both.run_often({whole({2, 4, 7, width})}), 2);
+}
+
+TEST(ConvolutionBinder, a_single_column_has_zeros_around_it_and_results_lie_where_they_are_to_be) {
+  const auto graph = [](const char* widths, const char* joined) {
+    return std::string(R"(graph(%x : Tensor):
+    %w : Tensor = stator::LoadState[slot=0]()
+    %zero : int = prim::Constant[value=0]()
+    %one : int = prim::Constant[value=1]()
+    %two : int = prim::Constant[value=2]()
+    %three : int = prim::Constant[value=3]()
+    %none : NoneType = prim::Constant[value=None]()
+    %ones : int[] = prim::ListConstruct(%one, %one)
+    %zeros : int[] = prim::ListConstruct(%zero, %zero)
+    %widths : int[] = prim::ListConstruct()") +
+           widths + R"()
+    %p : Tensor = aten::constant_pad_nd(%x, %widths, %zero)
+    %c : Tensor = aten::conv2d(%p, %w, %none, %ones, %zeros, %ones, %one)
+    %n : Tensor = aten::neg(%c)
+    %l : Tensor[] = prim::ListConstruct(%n, %c)
+    %j : Tensor = aten::cat(%l, )" +
+           joined + R"()
+    return (%j))";
+  };
+  for (const char* widths : {"%zero, %zero, %two, %one", "%one, %zero, %two, %one"}) {
+    for (const char* joined : {"%one", "%two", "%three"}) {
+      Both both(graph(widths, joined), {whole({20, 33, 7, 1})});
+      for (int64_t length : {9, 33, 70}) EXPECT_GE(both.run_often({whole({2, 33, length, 1})}), 2) << widths << joined;
+    }
+  }
 }
 
 TEST(ConvolutionBinder, patches_are_made_where_they_are_to_be) {

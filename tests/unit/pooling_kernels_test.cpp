@@ -56,6 +56,23 @@ TEST_P(PoolingKernel, is_libtorchs_over_one_dimension) {
   }
 }
 
+TEST_P(PoolingKernel, is_libtorchs_over_a_single_column) {
+  std::mt19937 engine(4);
+  const auto draw = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(engine() % (most - least + 1));
+  };
+  for (int i = 0; i < 60; ++i) {
+    const Sizes sizes{draw(1, 3), draw(1, 4), draw(7, 70), 1}, window{draw(1, 3), 1}, stride{draw(1, 3), draw(1, 2)},
+        padding{draw(0, window[0] / 2), 0};
+    const at::Tensor other = at::stack({awkward(sizes), awkward(sizes)}, 3).select(3, 1);
+    expect_bound(*GetParam(), "aten::max_pool2d",
+                 {i % 3 ? awkward(sizes) : other, window, stride, padding, Sizes{draw(1, 2), 1}, i % 2 == 0});
+    expect_bound(*GetParam(), "aten::avg_pool2d",
+                 {at::randn(sizes), window, stride, padding, false, true, c10::IValue()});
+    if (HasFatalFailure()) return;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Capabilities, PoolingKernel, testing::ValuesIn(usable_tables()),
                          [](const auto& info) { return std::string(info.param->capability); });
 

@@ -35,6 +35,18 @@ std::string kind_of_memory(const at::Tensor& tensor) {
   return out.str();
 }
 
+// What is in memory is not what the elements are.
+bool is_lazy(const at::Tensor& tensor) { return tensor.is_conj() || tensor.is_neg(); }
+
+at::Tensor copy_of(const at::Tensor& tensor) {
+  at::Tensor copy = at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
+  // Where elements share memory (expand, unfold) they cannot be written one by one, and without gaps they need not be.
+  const bool by_bytes = tensor.is_non_overlapping_and_dense() || at::has_internal_overlap(tensor) != at::MemOverlap::No;
+  if (is_lazy(tensor) || !by_bytes) return copy.copy_(tensor);
+  if (tensor.numel() > 0) std::memcpy(copy.data_ptr(), tensor.const_data_ptr(), copy.storage().nbytes());
+  return copy;
+}
+
 class Keeper {
  public:
   Keeper(const MemoryBlock& workspace, ArenaContents& arena) : workspace_(workspace), arena_(arena) {}
@@ -119,18 +131,11 @@ class Keeper {
               "; only strided tensors on the CPU can leave a model, convert it with to_dense() or dequantize()");
     }
     c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
-    bool lazy = tensor.is_conj() || tensor.is_neg();
+    bool lazy = is_lazy(tensor);
     bool only_result = !held_.count(storage) && tensor.storage().use_count() == sharers_[storage];
     bool first = taken_.insert(storage).second;
     if (only_result && first && !lazy && !workspace_.holds(storage->data())) return tensor;
-    at::Tensor copy = at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
-    if (!lazy && at::has_internal_overlap(tensor) != at::MemOverlap::No) {
-      // Elements share memory (expand, unfold), so they cannot be written one by one: the bytes that the tensor spans are copied.
-      if (tensor.numel() > 0) std::memcpy(copy.data_ptr(), tensor.const_data_ptr(), copy.storage().nbytes());
-    } else {
-      copy.copy_(tensor);
-    }
-    return copy;
+    return copy_of(tensor);
   }
 
   const MemoryBlock& workspace_;
@@ -150,9 +155,15 @@ void keep_result(c10::IValue result, const MemoryBlock& workspace, ArenaContents
   if (result.isTensor() && result.toTensor().defined()) {
     const at::Tensor& tensor = result.toTensor();
     if (is_planned_output(tensor.unsafeGetTensorImpl(), arena) && tensor.use_count() == 2 &&
-        tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg()) {
+        tensor.storage().use_count() == 1 && !is_lazy(tensor)) {
       arena.outputs.push_back(tensor);
       arena.result = std::move(result);
+      return;
+    }
+    // One in the workspace is copied whoever else holds it.
+    if (tensor.has_storage() && workspace.holds(tensor.storage().data())) {
+      arena.outputs.push_back(copy_of(tensor));
+      arena.result = arena.outputs.back();
       return;
     }
   }

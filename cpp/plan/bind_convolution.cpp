@@ -147,7 +147,7 @@ void run(Binding& binding, const Convolution& conv, BoundKernel kernel, const Sp
   if (spec.lays_out) writes.push_back(layout_for(binding, spec));
   if (scratch > 0) writes.push_back(binding.scratch(at::kFloat, {scratch}));
   binding.run_with(kernel, spec, std::move(reads), std::move(writes));
-  binding.can_also(std::make_shared<const ConvolutionVariants<Spec>>(conv.dims));
+  if (binding.takes_variants()) binding.can_also(std::make_shared<const ConvolutionVariants<Spec>>(conv.dims));
 }
 
 // Each channel alone -------------------------------------------------------------------------------------------------------

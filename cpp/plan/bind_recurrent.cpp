@@ -1,7 +1,7 @@
 // LSTM, GRU and plain recurrent networks of float32, and single cells of them, as bound kernels.
 //
 // A layer and direction is two kernels: one product of all steps' inputs with Wih, and the steps.
-#include <ATen/ops/empty.h>
+#include <ATen/EmptyTensor.h>
 
 #include <algorithm>
 #include <functional>
@@ -122,7 +122,7 @@ MatmulSpec product_with(const at::Tensor& weight) {
 
 // Of vectors of contiguous floats. Networks are bound at each call of the dynamic plan, and LibTorch's addition takes longer than a step.
 at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b) {
-  at::Tensor out = at::empty(a.sizes(), at::kFloat);
+  at::Tensor out = at::detail::empty_cpu(a.sizes(), at::kFloat);
   const float* const first = a.const_data_ptr<float>();
   std::transform(first, first + a.numel(), b.const_data_ptr<float>(), out.mutable_data_ptr<float>(), std::plus<>());
   return out;
@@ -153,7 +153,10 @@ Sequence project(Binding& binding, const Kind& kind, const Weights& weights, con
   }
   const double multiplications = static_cast<double>(in.steps * in.batch) * static_cast<double>(width * spec.depth);
   spec.parts = binding.parts(multiplications * kMultiplicationNanoseconds);
-  std::vector<TensorView> reads{in.view, packed_panels(binding, *weights.input, spec).view};
+  std::vector<TensorView> reads;
+  reads.reserve(3);
+  reads.push_back(in.view);
+  reads.push_back(packed_panels(binding, *weights.input, spec).view);
   if (weights.input_bias) {
     spec.has_bias = true;
     reads.push_back(binding.keep(kind.bias_by_step ? weights.input_bias->contiguous()
@@ -181,9 +184,12 @@ void run_steps(Binding& binding, const Kind& kind, const Weights& weights, const
   spec.hidden_before_row = states.hidden_before.meta.strides[0];
   spec.out_step = out.step;
   spec.out_row = out.row;
-  std::vector<TensorView> reads{projected.view,
-                                packed_panels(binding, *weights.hidden, product_with(*weights.hidden)).view,
-                                states.hidden_before};
+  std::vector<TensorView> reads, writes;
+  reads.reserve(5);
+  writes.reserve(4);
+  reads.push_back(projected.view);
+  reads.push_back(packed_panels(binding, *weights.hidden, product_with(*weights.hidden)).view);
+  reads.push_back(states.hidden_before);
   if (kind.has_cell) {
     spec.cell_before_row = states.cell_before->meta.strides[0];
     reads.push_back(*states.cell_before);
@@ -192,7 +198,8 @@ void run_steps(Binding& binding, const Kind& kind, const Weights& weights, const
     spec.has_bias = true;
     reads.push_back(binding.keep(weights.hidden_bias->contiguous()));
   }
-  std::vector<TensorView> writes{out.view, binding.scratch(at::kFloat, {out.batch, kind.gates * out.width})};
+  writes.push_back(out.view);
+  writes.push_back(binding.scratch(at::kFloat, {out.batch, kind.gates * out.width}));
   if (kind.has_cell) writes.push_back(*states.last_cell);
   if (states.last_hidden) {
     spec.writes_last_hidden = true;

@@ -63,7 +63,9 @@ class Binding {
   // Calls `kernel` with the addresses of `reads`, then of `writes` (scratch is among the writes). `can_fail`: it may return false.
   virtual void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
                    std::vector<TensorView> writes, bool can_fail = false) = 0;
-  // What the kernel of the last run() could do besides.
+  // Whether anybody asks what kernels could do besides.
+  virtual bool takes_variants() const { return false; }
+  // That of the kernel of the last run().
   virtual void can_also(std::shared_ptr<const KernelVariants>) {}
   // Pointwise work, which other such may be joined with.
   virtual void run(TileExpression expression) = 0;
@@ -75,7 +77,7 @@ class Binding {
   // For a kernel whose first result may have strides of its own.
   template <class Spec>
   void can_place(typename Placeable<Spec>::Place place) {
-    can_also(std::make_shared<const Placeable<Spec>>(std::move(place)));
+    if (takes_variants()) can_also(std::make_shared<const Placeable<Spec>>(std::move(place)));
   }
 };
 

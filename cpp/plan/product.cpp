@@ -165,7 +165,7 @@ class ProductVariants final : public KernelVariants {
 
   std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
     Product product = product_;
-    at::DimVector& strides = product.c.strides;
+    Dims& strides = product.c.strides;
     for (size_t d = 0, at = 0; d < strides.size(); ++d) {
       if (product.c.sizes[d] == 1) continue;
       if (!product.c_dims.empty()) at = product.c_dims[d];
@@ -211,7 +211,12 @@ bool bind_product_into(Binding& binding, Product& product, const TensorView& to)
   spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
   const MatmulKernels& table = *kernels().matmul;
   BoundKernel kernel = nullptr;
-  std::vector<TensorView> reads{product.a_view, product.b_view}, writes{to};
+  std::vector<TensorView> reads, writes;
+  reads.reserve(3);
+  reads.push_back(product.a_view);
+  reads.push_back(product.b_view);
+  writes.reserve(2);
+  writes.push_back(to);
   const bool is_weight = binding.constant(product.b_view) != nullptr && spec->columns > 1;
   if (const auto weight = is_weight ? packed_weight(binding, *spec, product.b_view) : std::nullopt) {
     kernel = weight->product;
@@ -230,9 +235,9 @@ bool bind_product_into(Binding& binding, Product& product, const TensorView& to)
 }
 
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
-  const Product given = product;
+  const std::optional<Product> given = binding.takes_variants() ? std::optional(product) : std::nullopt;
   if (!bind_product_into(binding, product, binding.result(0, at::kFloat, result.sizes, result.strides))) return false;
-  binding.can_also(std::make_shared<const ProductVariants>(given, product));
+  if (given) binding.can_also(std::make_shared<const ProductVariants>(*given, product));
   return true;
 }
 

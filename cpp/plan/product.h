@@ -9,7 +9,7 @@ namespace stator {
 
 // A factor or the result: [batches..., rows, columns], with strides.
 struct Matrices {
-  at::DimVector sizes, strides;
+  Dims sizes, strides;
 
   int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
   int64_t rows() const { return sizes[sizes.size() - 2]; }
@@ -32,7 +32,7 @@ struct Product {
   Matrices a, b, c;
   std::optional<Matrices> bias;
   // Which dimension of the result each of c's is. Empty: all of them in order, and some of size 1.
-  at::DimVector c_dims{};
+  Dims c_dims{};
 };
 
 // Binds the product as result 0, which looks like `result`. False: LibTorch does it as well, or no kernel can.

@@ -2,25 +2,25 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/util/SmallVector.h>
 #include <c10/util/accumulate.h>
 #include <c10/util/strides.h>
 
 #include "ops/tensors.h"
+#include "plan/dims.h"
 
 namespace stator {
 
 // dtype, sizes and strides of a plain tensor.
 struct TensorMeta {
   at::ScalarType dtype = at::kFloat;
-  at::DimVector sizes;
-  at::DimVector strides;
+  Dims sizes;
+  Dims strides;
 
   static TensorMeta of(const at::Tensor& tensor) {
-    return {tensor.scalar_type(), at::DimVector(tensor.sizes()), at::DimVector(tensor.strides())};
+    return {tensor.scalar_type(), Dims(tensor.sizes()), Dims(tensor.strides())};
   }
   static TensorMeta contiguous(at::ScalarType dtype, at::IntArrayRef sizes) {
-    return {dtype, at::DimVector(sizes), at::DimVector(c10::contiguous_strides(sizes))};
+    return {dtype, Dims(sizes), Dims(c10::contiguous_strides(sizes))};
   }
   bool matches(const at::Tensor& tensor) const {
     return is_plain(tensor) && tensor.scalar_type() == dtype && tensor.sizes() == sizes && tensor.strides() == strides;

@@ -97,6 +97,7 @@ class Tracer final : private Binding {
                     const std::function<void(at::Tensor&)>& fill) override;
   void run(BoundKernel kernel, std::shared_ptr<const void> specification, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;
+  bool takes_variants() const override { return true; }
   void can_also(std::shared_ptr<const KernelVariants> variants) override;
   void run(TileExpression expression) override;
   TensorView lasting(const at::Tensor& constant);

@@ -43,6 +43,7 @@ class WideBinding final : public Binding {
   }
   void run(BoundKernel kernel, std::shared_ptr<const void> spec, std::vector<TensorView> reads,
            std::vector<TensorView> writes, bool can_fail) override;
+  bool takes_variants() const override { return binding_.takes_variants(); }
   void can_also(std::shared_ptr<const KernelVariants> variants) override { binding_.can_also(std::move(variants)); }
   void run(TileExpression expression) override;
 

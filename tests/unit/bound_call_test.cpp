@@ -212,6 +212,51 @@ TEST(BoundCall, means_of_any_layout_are_libtorchs) {
   EXPECT_GE(bound, 150);
 }
 
+TEST(BoundCall, softmax_of_any_layout_is_libtorchs) {
+  at::manual_seed(9);
+  int bound = 0;
+  for (int i = 0; i < 200; ++i) {
+    const int64_t dim = any_of({0, 1, -1});
+    const Arguments arguments{laid_out_somehow({any_of({1, 4}), any_of({1, 5}), any_of({3, 70})}), dim, c10::IValue()};
+    for (const char* key : {"aten::softmax.int", "aten::log_softmax.int"}) {
+      const Bound call(key, arguments, kNoConstants);
+      call.expect_like_libtorch(arguments);
+      if (HasFatalFailure()) return;
+      bound += call.own_calls() == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(bound, 100);
+}
+
+TEST(BoundCall, what_is_made_of_rows_of_any_layout_is_libtorchs) {
+  at::manual_seed(10);
+  int bound = 0;
+  for (int i = 0; i < 200; ++i) {
+    const at::Tensor input = laid_out_somehow({any_of({1, 4}), any_of({1, 5}), any_of({70, 300})});
+    const int64_t dim = any_of({0, 1, -1});
+    const bool keep = any_of({0, 1}) == 1;
+    const auto row = input.size(2);
+    const bool has_weight = any_of({0, 1}) == 1;
+    const c10::IValue weight = has_weight ? c10::IValue(at::randn({row})) : c10::IValue();
+    const std::vector<std::pair<const char*, Arguments>> calls{
+        {"aten::amax", {input, std::vector<int64_t>{dim}, keep}},
+        {"aten::amin", {input, std::vector<int64_t>{0, 2}, keep}},
+        {"aten::max.dim", {input, dim, keep}},
+        {"aten::min.dim", {input, dim, keep}},
+        {"aten::argmax", {input, dim, keep}},
+        {"aten::argmin", {input, dim, keep}},
+        {"aten::layer_norm", {input, std::vector<int64_t>{row}, weight, weight, 1e-5, true}}};
+    for (const auto& [key, arguments] : calls) {
+      SCOPED_TRACE(key);
+      const Bound call(key, arguments, kNoConstants);
+      call.expect_like_libtorch(arguments);
+      if (HasFatalFailure()) return;
+      bound += call.own_calls() == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(bound, 600);
+}
+
 at::Tensor some_mask(int64_t batch, int64_t heads, int64_t rows, int64_t keys) {
   std::vector<int64_t> sizes{rows, keys};
   if (any_of({0, 1})) sizes.insert(sizes.begin(), {any_of({1, batch}), any_of({1, heads})});

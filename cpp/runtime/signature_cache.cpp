@@ -71,14 +71,14 @@ SignatureCache::Entries::iterator SignatureCache::worth_less(Ticks time) {
   return longest->time / 5 > time / 4 ? longest : entries_.end();
 }
 
-bool SignatureCache::is_among_the_shortest(Ticks time) {
+bool SignatureCache::is_among_the_shortest(Ticks time, int64_t cost) {
   constexpr int64_t kLookupsBetween = 128;
   if (lookups_ - shortest_known_at_ >= kLookupsBetween) {
     shortest_known_at_ = lookups_;
     longest_of_shortest_ = std::numeric_limits<Ticks>::max();
     std::vector<Ticks> times;
     for (const auto& [hash, seen] : seen_) times.push_back(seen.time);
-    const size_t shortest = std::min(limit_, entries_.size() + static_cast<size_t>(credit_ / kCostOfPlan));
+    const size_t shortest = std::min(limit_, entries_.size() + static_cast<size_t>(credit_ / cost));
     if (shortest > 0 && times.size() > shortest) {
       const auto last = times.begin() + static_cast<ptrdiff_t>(shortest) - 1;
       std::nth_element(times.begin(), last, times.end());
@@ -88,12 +88,21 @@ bool SignatureCache::is_among_the_shortest(Ticks time) {
   return time <= longest_of_shortest_;
 }
 
-bool SignatureCache::admit(const Seen& seen) {
+bool SignatureCache::plans_can_wait() const {
+  return seen_.size() > limit_ && cost_ > 0 && last_long_run_ > 0 && lookups_ - last_long_run_ <= kLongRunsWithin;
+}
+
+bool SignatureCache::stop_waiting(const InputSignature& signature) {
+  if (plans_can_wait()) return false;
+  return std::erase_if(waiting_, [&](const Recorded& recorded) { return recorded.signature == signature; }) > 0;
+}
+
+bool SignatureCache::admit(const Seen& seen, int64_t cost) {
   if (seen.often >= kOftenEnough) return true;
-  if (credit_ < kCostOfPlan) return false;
+  if (credit_ < cost) return false;
   const bool has_room = entries_.size() < limit_;
   if (has_room && (seen_.size() <= limit_ || seen.often >= kOften)) return true;
-  if (!is_among_the_shortest(seen.time)) return false;
+  if (!is_among_the_shortest(seen.time, cost)) return false;
   if (has_room) return true;
   const auto replaced = worth_less(seen.time);
   if (replaced == entries_.end()) return false;
@@ -108,27 +117,42 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool
   if (found != entries_.end()) {
     found->last = lookups_;
     if (found->plan) earn(kEarnedByHit);
-    if (found->plan || found->refused || found->being_made) return {found->plan};
+    const bool being_made = found->being_made && !stop_waiting(signature);
+    if (found->plan || found->refused || being_made) return {found->plan};
   }
   if (no_memory_) return {};
   earn(kEarnedByMiss);
   Seen* seen = see(signature);
   credit_ = std::min(credit_, most_credit());
-  const bool worth_it = found != entries_.end() || (seen && admit(*seen));
+  const bool later = !at_once && plans_can_wait();
+  if (later && waiting_.size() >= kMostWaiting) return {};
+  const int64_t cost = later ? kCostOfLaterPlan : kCostOfPlan;
+  const bool worth_it = found != entries_.end() || (seen && admit(*seen, cost));
   if (!worth_it && !at_once) return {};
-  credit_ = std::max<int64_t>(credit_ - kCostOfPlan, 0);
+  credit_ = std::max<int64_t>(credit_ - cost, 0);
   if (found == entries_.end()) found = insert(signature);
   found->being_made = true;
   if (seen && seen->time != std::numeric_limits<Ticks>::max()) found->time = seen->time;
   // Should it be evicted, it must come as often again.
   if (seen) seen->often = 0;
-  return {.make = true};
+  return {.make = true, .later = later};
 }
 
-void SignatureCache::took(const InputSignature& signature, Ticks time) {
+std::optional<SignatureCache::Recorded> SignatureCache::took(const InputSignature& signature, Ticks time) {
   std::lock_guard lock(mutex_);
   if (auto found = seen_.find(signature.hash()); found != seen_.end())
     found->second.time = std::min(found->second.time, time);
+  if (cost_ == 0 || time / kLongBesideCost < cost_) return std::nullopt;
+  last_long_run_ = lookups_;
+  if (waiting_.empty()) return std::nullopt;
+  Recorded next = std::move(waiting_.back());
+  waiting_.pop_back();
+  return next;
+}
+
+void SignatureCache::wait(Recorded recorded) {
+  std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(recorded));
 }
 
 SignatureCache::Found SignatureCache::find(const InputSignature& signature) {
@@ -143,8 +167,9 @@ std::shared_ptr<const SignaturePlan> SignatureCache::find_made(const InputSignat
 
 SignatureCache::Found SignatureCache::find_at_once(const InputSignature& signature) { return find(signature, true); }
 
-void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan) {
+void SignatureCache::add(std::shared_ptr<const SignaturePlan> plan, Ticks cost) {
   std::lock_guard lock(mutex_);
+  cost_ = std::max(cost_ / 2, cost);
   auto found = touch(plan->signature);
   if (found == entries_.end()) found = insert(plan->signature);
   found->being_made = false;
@@ -183,6 +208,7 @@ void SignatureCache::clear() {
   entries_.clear();
   places_.clear();
   seen_.clear();
+  waiting_.clear();
   longest_of_shortest_ = std::numeric_limits<Ticks>::max();
   no_memory_ = false;
 }

@@ -6,6 +6,9 @@
 // operators cost besides their work, which is about the same for all, and next to long runs that is little. A signature that comes again and
 // again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
 //
+// A short run that makes its plan takes many times as long as it would. So among many signatures, where some runs are much longer than making a
+// plan, a short run is only recorded, and its plan is made by the next long one.
+//
 // When there is no more room, a plan on credit takes the place of one that has long been unused, or whose signature's runs are longer: so a
 // thousand lengths in random order end with plans for the shortest, and no more are made. Others replace the longest unused.
 #pragma once
@@ -16,11 +19,13 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "memory/budget.h"
 #include "plan/packed_weights.h"
+#include "plan/recording.h"
 #include "plan/signature_plan.h"
 #include "profile/clock.h"
 
@@ -41,16 +46,24 @@ class SignatureCache {
     std::shared_ptr<const SignaturePlan> plan;  // NULL: none yet
     // Worth a plan. The caller makes it, and calls exactly one of add(), refuse() and give_up(); nobody else is asked to meanwhile.
     bool make = false;
+    // Then this run is too short to make it: the caller calls wait() with its recording, or give_up().
+    bool later = false;
+  };
+  // A recorded run that there is to be a plan of.
+  struct Recorded {
+    InputSignature signature;
+    Recording recording;
   };
   Found find(const InputSignature& signature);
   // The plan that there is, NULL if none. For a caller who would not make one.
   std::shared_ptr<const SignaturePlan> find_made(const InputSignature& signature);
-  // How long a run without a plan took.
-  void took(const InputSignature& signature, Ticks time);
+  // How long a run without a plan took. If it was long enough to make a plan besides, what it is to be made of, as after find().
+  std::optional<Recorded> took(const InputSignature& signature, Ticks time);
+  void wait(Recorded recorded);
   // As find(), for a caller who wants the plan now, whatever it costs.
   Found find_at_once(const InputSignature& signature);
-  // Without memory for it in the budget it is not kept, and no other is made until clear().
-  void add(std::shared_ptr<const SignaturePlan> plan);
+  // `cost`: how long it took to make. Without memory for it in the budget it is not kept, and no other is made until clear().
+  void add(std::shared_ptr<const SignaturePlan> plan, Ticks cost = 0);
   // There can be no plan for it.
   void refuse(const InputSignature& signature);
   // There is no memory for what its plan needs, so no other is made until clear().
@@ -80,13 +93,16 @@ class SignatureCache {
     int32_t often = 0;  // lookups for it, half as many for each kForgottenBy lookups since the last
     Ticks time = std::numeric_limits<Ticks>::max();  // the least
   };
-  static constexpr int64_t kCostOfPlan = 256, kEarnedByHit = 16, kEarnedByMiss = 1;
+  static constexpr int64_t kCostOfPlan = 256, kCostOfLaterPlan = 64, kEarnedByHit = 16, kEarnedByMiss = 1;
   static constexpr int64_t kMostPlansOnCredit = 48, kMostAmongMany = 4;
   static constexpr size_t kMostSeen = 2048;
   static constexpr int64_t kForgottenBy = 256;
   static constexpr int32_t kOften = 4;          // with credit and room, whatever the time
   static constexpr int32_t kOftenEnough = 64;   // without credit
   static constexpr int64_t kLongUnused = 8192;  // lookups
+  static constexpr size_t kMostWaiting = 4;
+  static constexpr Ticks kLongBesideCost = 2;      // runs that take so many times what making a plan does
+  static constexpr int64_t kLongRunsWithin = 256;  // lookups; if there are none, nothing waits for them
   int64_t most_credit() const {
     const int64_t plans = seen_.size() <= limit_ ? kMostPlansOnCredit : kMostAmongMany;
     return kCostOfPlan * std::min(static_cast<int64_t>(limit_), plans);
@@ -97,9 +113,13 @@ class SignatureCache {
   // All that follow with the mutex held. What is known of a signature without a plan, with this lookup; NULL: it has not been seen before.
   Seen* see(const InputSignature& signature);
   // Whether it is worth a plan. On credit, room is made for that; who comes often enough takes the place of the longest unused.
-  bool admit(const Seen& seen);
+  bool admit(const Seen& seen, int64_t cost);
   // Of runs without a plan, one for each signature: no more are shorter than there are plans, with those that credit lasts for.
-  bool is_among_the_shortest(Ticks time);
+  bool is_among_the_shortest(Ticks time, int64_t cost);
+  // Among many signatures, of which some have long runs.
+  bool plans_can_wait() const;
+  // False if it is not waiting, or still to wait.
+  bool stop_waiting(const InputSignature& signature);
   // Whose place a plan on credit may take; end(): none's.
   Entries::iterator worth_less(Ticks time);
   // To the front, or the end if there is none.
@@ -120,6 +140,9 @@ class SignatureCache {
   int64_t shortest_known_at_ = 0;                                  // lookup
   int64_t lookups_ = 0;
   int64_t credit_;
+  std::vector<Recorded> waiting_;   // have entries that are being made
+  Ticks cost_ = 0;                  // of making a plan; 0: not known
+  int64_t last_long_run_ = 0;       // lookup
   bool no_memory_ = false;
   std::atomic<int64_t> evictions_{0};
 };

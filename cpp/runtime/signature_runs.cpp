@@ -34,11 +34,11 @@ void SignatureRuns::run(State& state) {
   if (found.plan) {
     run_bound(keep(std::move(found.plan)), state);
   } else if (found.make) {
-    run_recorded(std::move(signature), state);
+    run_recorded(std::move(signature), state, found.later);
   } else {
     const Ticks start = ticks();
     run_dynamic(state);
-    cache_.took(signature, ticks() - start);
+    if (const auto waiting = cache_.took(signature, ticks() - start)) make_plan(waiting->signature, waiting->recording);
   }
 }
 
@@ -95,7 +95,7 @@ void SignatureRuns::run_bound(BoundFrame& bound, State& state) {
   if (bound.plan().only_kernels && state_read_.empty()) only_kernels_ = &bound;
 }
 
-void SignatureRuns::run_recorded(InputSignature signature, State& state) {
+void SignatureRuns::run_recorded(InputSignature signature, State& state, bool later) {
   metrics_.plan_miss();
   frame_.place(workspace_);
   Recording recording;
@@ -105,8 +105,15 @@ void SignatureRuns::run_recorded(InputSignature signature, State& state) {
     cache_.give_up(signature);
     throw;
   }
+  if (later) return cache_.wait({std::move(signature), std::move(recording)});
+  make_plan(signature, recording);
+}
+
+void SignatureRuns::make_plan(const InputSignature& signature, const Recording& recording) {
+  const Ticks start = ticks();
   try {
-    cache_.add(make_signature_plan(frame_.plan(), signature, recording, cache_.packed()));
+    auto plan = make_signature_plan(frame_.plan(), signature, recording, cache_.packed());
+    cache_.add(std::move(plan), ticks() - start);
     metrics_.plan_built();
   } catch (const std::exception& error) {
     // The run itself went well.

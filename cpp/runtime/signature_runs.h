@@ -1,5 +1,5 @@
 // Picks the plan of each run of a method in one runtime: the signature plan that fits what goes in, else the dynamic plan. On the second
-// sight of a signature the dynamic plan's run is recorded, and a signature plan is made of it.
+// sight of a signature the dynamic plan's run is recorded, and a signature plan is made of it, at once or after a longer run.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,9 @@ class SignatureRuns {
   BoundFrame* kept(const RunValues& values);
   BoundFrame& keep(std::shared_ptr<const SignaturePlan> plan);
   void run_bound(BoundFrame& bound, State& state);
-  void run_recorded(InputSignature signature, State& state);
+  // `later`: no plan is made of it now.
+  void run_recorded(InputSignature signature, State& state, bool later);
+  void make_plan(const InputSignature& signature, const Recording& recording);
   void run_dynamic(State& state);
   void run_strict(const InputSignature& signature, State& state);
 

@@ -148,6 +148,103 @@ TEST(SignatureCache, spends_little_on_many_signatures_from_the_start) {
   for (int64_t length = 0; length < 8; ++length) EXPECT_NE(nullptr, cache.find(of_length(length)).plan) << length;
 }
 
+// Runs of lengths in random order, of which long ones make the plans of short ones; such a plan takes so long to make.
+class ManyLengths {
+ public:
+  static constexpr int64_t kLengths = 1000;
+  explicit ManyLengths(Ticks cost, Ticks each) : cost_(cost), each_(each), order_(kLengths) {
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+
+  void pass() {
+    std::shuffle(order_.begin(), order_.end(), engine_);
+    made_at_once = made_later = found = 0;
+    for (int64_t length : order_) run(length);
+  }
+  int64_t made_at_once = 0, made_later = 0, found = 0;  // in the last pass
+
+ private:
+  void run(int64_t length) {
+    const InputSignature signature = of_length(length);
+    const SignatureCache::Found result = cache_.find(signature);
+    found += result.plan ? 1 : 0;
+    if (result.make && result.later) return cache_.wait({signature, Recording{}});
+    if (result.make) {
+      ++made_at_once;
+      return make(signature);
+    }
+    if (result.plan) return;
+    const Ticks time = 50 + each_ * length;
+    if (const auto recorded = cache_.took(signature, time)) {
+      EXPECT_GE(time, 2 * cost_);
+      ++made_later;
+      make(recorded->signature);
+    }
+  }
+  void make(const InputSignature& signature) {
+    cache_.add(std::make_shared<SignaturePlan>(SignaturePlan{.dynamic = nullptr, .signature = signature}), cost_);
+  }
+
+  const Ticks cost_, each_;
+  SignatureCache cache_ = make_cache();
+  std::mt19937 engine_{1};
+  std::vector<int64_t> order_;
+};
+
+TEST(SignatureCache, among_many_signatures_plans_of_short_runs_are_made_by_long_ones) {
+  ManyLengths lengths(3000, 10);
+  lengths.pass();
+  lengths.pass();
+  EXPECT_LE(lengths.made_at_once, 4) << "before the first has told what a plan costs";
+  for (int i = 0; i < 8; ++i) {
+    lengths.pass();
+    EXPECT_EQ(0, lengths.made_at_once);
+  }
+  EXPECT_GE(lengths.found, 60);
+}
+
+TEST(SignatureCache, among_many_signatures_without_long_runs_nothing_waits) {
+  ManyLengths lengths(100'000, 10);
+  int64_t at_once = 0, later = 0;
+  for (int i = 0; i < 8; ++i) {
+    lengths.pass();
+    at_once += lengths.made_at_once;
+    later += lengths.made_later;
+  }
+  EXPECT_GE(at_once, 16);
+  EXPECT_EQ(0, later);
+}
+
+TEST(SignatureCache, what_waits_for_long_runs_in_vain_is_made_at_once) {
+  SignatureCache cache = make_cache();
+  const auto make = [&](int64_t length) {
+    cache.add(std::make_shared<SignaturePlan>(SignaturePlan{.dynamic = nullptr, .signature = of_length(length)}), 1000);
+  };
+  ASSERT_TRUE(cache.find_at_once(of_length(5000)).make);
+  make(5000);
+  for (int64_t length = 100; length < 200; ++length) {
+    cache.find(of_length(length));
+    cache.took(of_length(length), 2000);
+  }
+  cache.find(of_length(1));
+  cache.took(of_length(1), 10);
+  SignatureCache::Found found;
+  for (int i = 0; i < 200 && !found.make; ++i) {
+    found = cache.find(of_length(1));
+    if (!found.make) cache.took(of_length(1), 10);
+  }
+  ASSERT_TRUE(found.make && found.later);
+  cache.wait({of_length(1), Recording{}});
+  EXPECT_FALSE(cache.find(of_length(1)).make);
+  for (int i = 0; i < 300; ++i) cache.find(of_length(5000));
+  found = cache.find(of_length(1));
+  EXPECT_TRUE(found.make);
+  EXPECT_FALSE(found.later);
+  make(1);
+  EXPECT_NE(nullptr, cache.find(of_length(1)).plan);
+  EXPECT_EQ(std::nullopt, cache.took(of_length(2), 1'000'000)) << "it waits no longer";
+}
+
 TEST(SignatureCache, gives_all_that_find_room_a_plan_at_the_second_sight) {
   SignatureCache cache = make_cache();
   for (int64_t length = 0; length < 40; ++length) EXPECT_FALSE(run(cache, length, 1000 - length));

@@ -11,6 +11,7 @@
 #include "analysis/aliases.h"
 #include "analysis/effects.h"
 #include "graph/match.h"
+#include "passes/insert_call.h"
 
 namespace stator {
 namespace {
@@ -117,8 +118,8 @@ class Folder {
 
   // if input.dim() == rank: the convolution that is to be folded, which is returned; else: both as they were.
   Node* keep_for_unbatched(Node* conv, const Node& norm) {
-    Value* rank = append_call("aten::dim", {conv->input(0)}, conv);
-    Value* batched = append_call("aten::eq.int", {rank, graph_.constant(batched_rank(*conv))}, conv);
+    Value* rank = insert_call(graph_, "aten::dim", {conv->input(0)}, conv);
+    Value* batched = insert_call(graph_, "aten::eq.int", {rank, graph_.constant(batched_rank(*conv))}, conv);
     Node* branch = graph_.create(Opcode::kIf, {batched});
     branch->source = norm.source;
     Node* folded = copy_into(graph_.add_block(branch), *conv);
@@ -137,14 +138,6 @@ class Folder {
     graph_.set_input(const_cast<Node*>(&norm), 0, branch->output());
     graph_.erase(conv);
     return folded;
-  }
-
-  Value* append_call(const char* key, std::vector<Value*> inputs, Node* place) {
-    Node* node = graph_.create(find_operator(key), std::move(inputs));
-    node->source = place->source;
-    graph_.add_output(node, node->op->schema.returns()[0].type());
-    graph_.insert_before(place, node);
-    return node->output();
   }
 
   Node* copy_into(Block* block, const Node& node) {

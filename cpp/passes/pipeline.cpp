@@ -5,6 +5,7 @@
 #include "graph/error.h"
 #include "graph/verifier.h"
 #include "passes/dead_code.h"
+#include "passes/expand_transformer.h"
 #include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/forward_tuples.h"
@@ -21,11 +22,12 @@ struct Pass {
 };
 
 // Folding first: it takes away branches, and with them uses that hold others up.
-constexpr std::array<Pass, 6> kPasses{{
+constexpr std::array<Pass, 7> kPasses{{
     {"fold_constants", fold_constants},
     {"forward_tuples", forward_tuples},
     {"size_tensors", size_tensors},
     {"fold_batch_norm", fold_batch_norm},
+    {"expand_transformer", expand_transformer},
     {"variadic", variadic},
     {"dead_code", dead_code},
 }};

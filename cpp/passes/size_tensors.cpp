@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/aliases.h"
+#include "passes/insert_call.h"
 
 namespace stator {
 namespace {
@@ -39,13 +40,13 @@ class Sizes {
 
   Value* compute(Value* value) {
     if (const c10::IValue* constant = constant_of(value)) return constant_number(*constant);
-    const Node* node = value->node;
+    Node* node = value->node;
     if (!node || node->outputs.size() != 1) return nullptr;
     if (node->is_operator("prim::NumToTensor")) return int_or_null(node->input());
     const std::string name = operator_on_ints(*node);
     if (name.empty() || node->inputs.size() < 2 || !is_plain_call(*node)) return nullptr;
     Value *left = operand(node->input(0)), *right = operand(node->input(1));
-    return left && right && (name != "aten::floordiv.int" || is_divisor(right)) ? emit(name, left, right, *node)
+    return left && right && (name != "aten::floordiv.int" || is_divisor(right)) ? insert_call(graph_, name, {left, right}, node)
                                                                                 : nullptr;
   }
 
@@ -70,14 +71,6 @@ class Sizes {
   static bool is_divisor(const Value* value) {
     const c10::IValue* constant = constant_of(value);
     return constant && constant->isInt() && constant->toInt() != 0;
-  }
-
-  Value* emit(const std::string& name, Value* left, Value* right, const Node& like) {
-    Node* node = graph_.create(find_operator(name), {left, right});
-    Value* number = graph_.add_output(node, c10::IntType::get());
-    node->source = like.source;
-    graph_.insert_before(const_cast<Node*>(&like), node);
-    return number;
   }
 
   Graph& graph_;

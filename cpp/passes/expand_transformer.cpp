@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -56,7 +58,19 @@ std::optional<Heads> heads_of(const Node& node, std::string_view count_name) {
   const int64_t d = heads.width;
   const bool fits = have_sizes(
       node, {{"qkv_weight", {3 * d, d}}, {"qkv_bias", {3 * d}}, {"proj_weight", {d, d}}, {"proj_bias", {d}}});
-  return fits && is_none(node, "mask") ? std::optional(heads) : std::nullopt;
+  return fits ? std::optional(heads) : std::nullopt;
+}
+
+// What `mask_type` says of a mask.
+constexpr int64_t kForEachKey = 1;   // [batch, steps]
+constexpr int64_t kForEachHead = 2;  // [batch, heads, steps, steps]
+
+// Whether there is no mask, or one of the kinds that Python's layers hand on.
+bool has_usual_mask(const Node& node) {
+  if (is_none(node, "mask")) return true;
+  const c10::IValue* type = constant_argument(node, "mask_type");
+  return argument(node, "mask")->is_tensor() && type && type->isInt() &&
+         (type->toInt() == kForEachKey || type->toInt() == kForEachHead);
 }
 
 class Expansion {
@@ -73,8 +87,7 @@ class Expansion {
   bool expand_attention() {
     const auto heads = heads_of(*node_, "num_head");
     const bool is_self = node_->input(0) == node_->input(1) && node_->input(0) == node_->input(2);
-    if (!heads || !is_self || !is_constant_bool(argument(*node_, "need_weights"), false)) return false;
-    if (!node_->output(1)->uses.empty()) return false;
+    if (!heads || !is_self || !has_usual_mask(*node_) || !node_->output(1)->uses.empty()) return false;
     replace_by(attention(node_->input(0), *heads));
     return true;
   }
@@ -94,7 +107,7 @@ class Expansion {
                                           {"ffn_bias_1", {wide}},
                                           {"ffn_weight_2", {d, wide}},
                                           {"ffn_bias_2", {d}}});
-    if (!fits) return false;
+    if (!fits || !has_usual_mask(*node_)) return false;
     Value* const src = node_->input(0);
     if (constant_of(norm_first)->toBool()) {
       Value* const attended = add(attention(norm(src, d, "1"), *heads), src);
@@ -151,12 +164,33 @@ class Expansion {
         call("aten::reshape", {projected, list({batch, steps, number(3), number(heads.count), each})});
     Value* const parts = call("aten::unbind.int", {call("aten::permute", {by_heads, numbers({2, 0, 3, 1, 4})}), number(0)});
     const std::array<Value*, 3> qkv = unpack(parts);
-    Value* const attended = call("aten::scaled_dot_product_attention",
-                                 {qkv[0], qkv[1], qkv[2], none(), graph_.constant(0.0), graph_.constant(false), none(),
-                                  graph_.constant(false)});
+    Value* const attended =
+        is_none(*node_, "mask")
+            ? call("aten::scaled_dot_product_attention", {qkv[0], qkv[1], qkv[2], none(), graph_.constant(0.0),
+                                                          graph_.constant(false), none(), graph_.constant(false)})
+            : masked_attention(qkv, mask(batch, steps, heads), heads);
     Value* const side_by_side = call("aten::transpose.int", {attended, number(1), number(2)});
     Value* const joined = call("aten::reshape", {side_by_side, list({batch, steps, number(heads.width)})});
     return linear(joined, "proj_weight", "proj_bias");
+  }
+
+  Value* mask(Value* batch, Value* steps, const Heads& heads) {
+    const bool each_key = constant_of(named("mask_type"))->toInt() == kForEachKey;
+    Value* const one = number(1);
+    return call("aten::view", {named("mask"), each_key ? list({batch, one, one, steps})
+                                                       : list({batch, number(heads.count), steps, steps})});
+  }
+
+  // Where the mask is true or not zero nothing is attended to. What attends to nothing becomes NaN, where attention has 0.
+  Value* masked_attention(const std::array<Value*, 3>& qkv, Value* mask, const Heads& heads) {
+    const double scale = 1 / std::sqrt(static_cast<double>(heads.width / heads.count));
+    Value* const queries = call("aten::mul.Scalar", {qkv[0], graph_.constant(scale)});
+    Value* const scores =
+        call("aten::matmul", {queries, call("aten::transpose.int", {qkv[1], number(2), number(3)})});
+    Value* const left_out = call("aten::ne.Scalar", {mask, number(0)});
+    Value* const lowest = graph_.constant(-std::numeric_limits<double>::infinity());
+    Value* const kept = call("aten::masked_fill.Scalar", {scores, left_out, lowest});
+    return call("aten::matmul", {call("aten::softmax.int", {kept, number(3), none()}), qkv[2]});
   }
 
   std::array<Value*, 3> unpack(Value* three) {

@@ -1,4 +1,6 @@
 // cat and stack: each input is copied to its place in the result, by steps that can be joined with what makes the input.
+#include <algorithm>
+
 #include "plan/binding.h"
 
 namespace stator {
@@ -49,6 +51,27 @@ bool stack(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim)
   return true;
 }
 
+bool are_rows(const std::vector<TensorView>& inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [](const TensorView& input) { return input.meta.dim() == 1; });
+}
+bool have_dims(const std::vector<TensorView>& inputs, int64_t least) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](const TensorView& input) { return input.meta.dim() >= least; });
+}
+
+// Side by side: what has one dimension along that.
+bool bind_hstack(Binding& binding) {
+  const auto inputs = binding.tensor_list(0);
+  if (!inputs || inputs->empty()) return false;
+  return are_rows(*inputs) ? cat(binding, *inputs, 0) : have_dims(*inputs, 2) && cat(binding, *inputs, 1);
+}
+
+// One upon another: what has one dimension is a row.
+bool bind_vstack(Binding& binding) {
+  const auto inputs = binding.tensor_list(0);
+  if (!inputs || inputs->empty()) return false;
+  return are_rows(*inputs) ? stack(binding, *inputs, 0) : have_dims(*inputs, 2) && cat(binding, *inputs, 0);
+}
+
 using Join = bool (*)(Binding&, const std::vector<TensorView>&, int64_t);
 
 // (tensors, dim)
@@ -73,6 +96,8 @@ bool of_arguments(Binding& binding) {
 const BinderRegistration kCat("aten::cat", of_list<cat>);
 const BinderRegistration kConcat("aten::concat", of_list<cat>);
 const BinderRegistration kStack("aten::stack", of_list<stack>);
+const BinderRegistration kHstack("aten::hstack", bind_hstack);
+const BinderRegistration kVstack("aten::vstack", bind_vstack);
 const BinderRegistration kVarCat("prim::VarCat", of_arguments<cat>);
 const BinderRegistration kVarStack("prim::VarStack", of_arguments<stack>);
 

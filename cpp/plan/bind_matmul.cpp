@@ -80,6 +80,8 @@ bool bind_linear(Binding& binding) {
 const BinderRegistration kBinders[] = {
     {"aten::linear", bind_linear},
     {"aten::matmul", bind_matmul},
+    {"aten::mv", bind_matmul},
+    {"aten::dot", bind_matmul},
     {"aten::mm", [](Binding& binding) { return bind_mm(binding, 2); }},
     {"aten::bmm", [](Binding& binding) { return bind_mm(binding, 3); }},
     {"aten::addmm", [](Binding& binding) { return bind_add_mm(binding, 2); }},

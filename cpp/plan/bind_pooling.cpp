@@ -4,6 +4,7 @@
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
 #include "plan/collapse.h"
+#include "plan/reduction.h"
 #include "plan/windows.h"
 
 namespace stator {
@@ -115,7 +116,43 @@ bool bind_mean(Binding& binding) {
   return bind_pooling(binding, *pooling, kernels().pooling->mean, 0.0f);
 }
 
+// All of each image, the last dimensions: a mean.
+bool bind_mean_of_images(Binding& binding, const TensorView& input, int64_t dims) {
+  std::vector<bool> reduced(input.meta.dim(), false);
+  std::fill(reduced.end() - dims, reduced.end(), true);
+  auto mean = reduction(input.meta, reduced, true);
+  if (!mean || !share(binding, mean->spec)) return false;
+  binding.run_with(kernels().reductions->mean, mean->spec, {input}, {binding.result(0, at::kFloat, mean->sizes)});
+  return true;
+}
+
+// (self, output_size): windows side by side, where sizes are multiples.
+template <int64_t kDims>
+bool bind_adaptive_mean(Binding& binding) {
+  const TensorView* input = binding.tensor(0);
+  if (!input || input->meta.dtype != at::kFloat || input->meta.numel() == 0 || !input->meta.is_contiguous()) return false;
+  const int64_t first = input->meta.dim() - kDims;
+  if (first != 1 && first != 2) return false;
+  Pooling pooling{.input = *input, .windows = {.dims = kDims}, .images = *collapse(input->meta, 0, first), .result = {}};
+  Windows& windows = pooling.windows;
+  set_input(windows, input->meta, first);
+  if (!take_pair(binding.known(1), kDims, windows.out)) return false;
+  at::DimVector sizes(input->meta.sizes.begin(), input->meta.sizes.begin() + first);
+  for (int64_t d = 2 - kDims; d < 2; ++d) {
+    if (windows.out[d] < 1 || windows.in[d] % windows.out[d] != 0) return false;
+    windows.size[d] = windows.stride[d] = windows.in[d] / windows.out[d];
+    sizes.push_back(windows.out[d]);
+  }
+  if (windows.positions() == 1) return bind_mean_of_images(binding, *input, kDims);
+  pooling.result = TensorMeta::contiguous(at::kFloat, sizes);
+  turn_single_column(windows);
+  return bind_pooling(binding, pooling, kernels().pooling->mean, 0.0f);
+}
+
 const BinderRegistration kBinders[] = {
+    {"aten::adaptive_avg_pool1d", bind_adaptive_mean<1>},
+    {"aten::adaptive_avg_pool2d", bind_adaptive_mean<2>},
+    {"aten::_adaptive_avg_pool2d", bind_adaptive_mean<2>},
     {"aten::max_pool1d", bind_max<1>},
     {"aten::max_pool2d", bind_max<2>},
     {"aten::avg_pool1d", bind_mean<1>},

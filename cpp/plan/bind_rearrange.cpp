@@ -5,22 +5,35 @@
 namespace stator {
 namespace {
 
-// (self, repeats): each dimension of the result is a number of repeats around one of self's; new ones come first.
-bool bind_repeat(Binding& binding) {
-  const TensorView* self = binding.tensor(0);
-  const c10::IValue* repeats = binding.known(1);
-  if (!self || !repeats || !repeats->isIntList()) return false;
+// Each dimension of the result is a number of repeats around one of self's; new ones come first.
+bool repeat(Binding& binding, const TensorView& self, at::IntArrayRef counts) {
   const auto result = result_like_observed(binding);
-  const auto counts = repeats->toIntVector();
-  if (!result || counts.size() != result->meta.sizes.size()) return false;
-  Walk from(*self), to(*result);
-  const size_t fresh = counts.size() - self->meta.sizes.size();
+  if (!result || counts.size() != result->meta.sizes.size() || counts.size() < self.meta.sizes.size()) return false;
+  Walk from(self), to(*result);
+  const size_t fresh = counts.size() - self.meta.sizes.size();
   for (size_t d = 0; d < counts.size(); ++d) {
-    const int64_t size = d < fresh ? 1 : self->meta.sizes[d - fresh], stride = result->meta.strides[d];
-    from.dim(counts[d], 0).dim(size, d < fresh ? 0 : self->meta.strides[d - fresh]);
+    const int64_t size = d < fresh ? 1 : self.meta.sizes[d - fresh], stride = result->meta.strides[d];
+    from.dim(counts[d], 0).dim(size, d < fresh ? 0 : self.meta.strides[d - fresh]);
     to.dim(counts[d], size * stride).dim(size, stride);
   }
   return copy(binding, from.view(), to.view());
+}
+
+// (self, repeats)
+bool bind_repeat(Binding& binding) {
+  const TensorView* self = binding.tensor(0);
+  const c10::IValue* repeats = binding.known(1);
+  return self && repeats && repeats->isIntList() && repeat(binding, *self, repeats->toDimVector());
+}
+
+// (self, repeats): as many as there are count from the last dimension on.
+bool bind_tile(Binding& binding) {
+  const TensorView* self = binding.tensor(0);
+  const c10::IValue* repeats = binding.known(1);
+  if (!self || !repeats || !repeats->isIntList()) return false;
+  at::DimVector counts = repeats->toDimVector();
+  if (counts.size() < self->meta.sizes.size()) counts.insert(counts.begin(), self->meta.sizes.size() - counts.size(), 1);
+  return repeat(binding, *self, counts);
 }
 
 // (self, repeats, dim)
@@ -31,16 +44,12 @@ bool bind_repeat_interleave(Binding& binding) {
   return dim && repeats && repeats->isInt() && spread(binding, *self, *dim, *dim + 1, repeats->toInt());
 }
 
-// (self, factor): [..., channels * factor^2, height, width] to [..., channels, height * factor, width * factor].
-bool bind_pixel_shuffle(Binding& binding) {
-  const TensorView* self = binding.tensor(0);
-  const c10::IValue* factor = binding.known(1);
-  if (!self || !factor || !factor->isInt() || self->meta.dim() < 3) return false;
-  const auto result = result_like_observed(binding);
-  if (!result) return false;
-  const int64_t r = factor->toInt(), channel = self->meta.dim() - 3;
-  const auto &in = self->meta, &out = result->meta;
-  Walk from(*self), to(*result);
+// Of a number of channels with parts of images in turns, and of whole images: the second's size is `factor` times as large each way.
+// False if sizes do not say so.
+bool shuffle_pixels(Binding& binding, const TensorView& parts, const TensorView& whole, int64_t r, bool to_whole) {
+  const int64_t channel = whole.meta.dim() - 3;
+  const auto &in = parts.meta, &out = whole.meta;
+  Walk from(parts), to(whole);
   for (int64_t d = 0; d < channel; ++d) {
     from.dim(in.sizes[d], in.strides[d]);
     to.dim(out.sizes[d], out.strides[d]);
@@ -51,6 +60,41 @@ bool bind_pixel_shuffle(Binding& binding) {
     const int64_t d = channel + i;
     from.dim(in.sizes[d], in.strides[d]).dim(r, in.strides[channel] * (i == 1 ? r : 1));
     to.dim(in.sizes[d], out.strides[d] * r).dim(r, out.strides[d]);
+  }
+  return to_whole ? copy(binding, from.view(), to.view()) : copy(binding, to.view(), from.view());
+}
+
+// (self, factor): [..., channels * factor^2, height, width] to [..., channels, height * factor, width * factor], or back.
+template <bool kToWhole>
+bool bind_pixel_shuffle(Binding& binding) {
+  const TensorView* self = binding.tensor(0);
+  const c10::IValue* factor = binding.known(1);
+  if (!self || !factor || !factor->isInt() || self->meta.dim() < 3) return false;
+  const auto result = result_like_observed(binding);
+  if (!result) return false;
+  const TensorView &parts = kToWhole ? *self : *result, &whole = kToWhole ? *result : *self;
+  return shuffle_pixels(binding, parts, whole, factor->toInt(), kToWhole);
+}
+
+// (self, groups): channels of groups, group by group, become those with one of each group side by side.
+bool bind_channel_shuffle(Binding& binding) {
+  const TensorView* self = binding.tensor(0);
+  const c10::IValue* groups = binding.known(1);
+  if (!self || !groups || !groups->isInt() || self->meta.dim() < 2) return false;
+  const auto result = result_like_observed(binding);
+  const int64_t count = groups->toInt();
+  if (!result || count < 1 || self->meta.sizes[1] % count != 0) return false;
+  const int64_t each = self->meta.sizes[1] / count;
+  Walk from(*self), to(*result);
+  for (int64_t d = 0; d < self->meta.dim(); ++d) {
+    const int64_t in = self->meta.strides[d], out = result->meta.strides[d];
+    if (d == 1) {
+      from.dim(each, in).dim(count, each * in);
+      to.dim(each, count * out).dim(count, out);
+    } else {
+      from.dim(self->meta.sizes[d], in);
+      to.dim(self->meta.sizes[d], out);
+    }
   }
   return copy(binding, from.view(), to.view());
 }
@@ -103,7 +147,11 @@ bool bind_flip(Binding& binding) {
 const BinderRegistration kRepeat("aten::repeat", bind_repeat);
 const BinderRegistration kRepeatInterleave("aten::repeat_interleave.self_int", bind_repeat_interleave);
 const BinderRegistration kFlip("aten::flip", bind_flip);
-const BinderRegistration kPixelShuffle("aten::pixel_shuffle", bind_pixel_shuffle);
+const BinderRegistration kTile("aten::tile", bind_tile);
+const BinderRegistration kPixelShuffle("aten::pixel_shuffle", bind_pixel_shuffle<true>);
+const BinderRegistration kPixelUnshuffle("aten::pixel_unshuffle", bind_pixel_shuffle<false>);
+const BinderRegistration kChannelShuffle("aten::channel_shuffle", bind_channel_shuffle);
+const BinderRegistration kNativeChannelShuffle("aten::native_channel_shuffle", bind_channel_shuffle);
 const BinderRegistration kRoll("aten::roll", bind_roll);
 
 }  // namespace

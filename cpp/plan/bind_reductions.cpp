@@ -96,22 +96,6 @@ const BinderRegistration kMeanDim("aten::mean.dim", bind_typed<mean_of, 1, 2, 3>
 const BinderRegistration kProd("aten::prod", bind_typed<product_of, -1, -1, 1>);
 const BinderRegistration kProdDim("aten::prod.dim_int", bind_typed<product_of, 1, 2, 3>);
 
-// Pooling to one element is a mean over the last `kDims` dimensions.
-template <int kDims>
-bool bind_pooling_to_one(Binding& binding) {
-  const TensorView* self = binding.tensor(0);
-  const c10::IValue* size = binding.known(1);
-  if (!self || self->meta.dtype != at::kFloat || !self->meta.is_contiguous() || self->meta.dim() <= kDims) return false;
-  if (!size || !size->isIntList() || size->toIntVector() != std::vector<int64_t>(kDims, 1)) return false;
-  std::vector<bool> reduced(self->meta.dim(), false);
-  std::fill(reduced.end() - kDims, reduced.end(), true);
-  return bind(binding, reduction(self->meta, reduced, true), kernels().reductions->mean, {at::kFloat});
-}
-
-const BinderRegistration kPool1d("aten::adaptive_avg_pool1d", bind_pooling_to_one<1>);
-const BinderRegistration kPool2d("aten::adaptive_avg_pool2d", bind_pooling_to_one<2>);
-const BinderRegistration kInnerPool2d("aten::_adaptive_avg_pool2d", bind_pooling_to_one<2>);
-
 // ---- the greatest and least ----
 
 Typed greatest_of(at::ScalarType dtype) {

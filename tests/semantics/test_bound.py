@@ -124,6 +124,11 @@ IMAGES = {
     "bilinear_to_a_size": Function(lambda x: functional.interpolate(x.contiguous(), (5, 9), mode="bilinear", align_corners=True)),
     "linear": Function(lambda x: functional.interpolate(x.contiguous()[0], scale_factor=1.5, mode="linear")),
     "pixel_shuffle": nn.PixelShuffle(2),
+    "pixel_unshuffle": nn.Sequential(nn.PixelShuffle(2), nn.ReLU(), nn.PixelUnshuffle(2), nn.ReLU()),
+    "channel_shuffle": nn.Sequential(nn.ChannelShuffle(2), nn.Sigmoid()),
+    "mean_of_parts": Function(lambda x: functional.adaptive_avg_pool2d(x.contiguous(), (3, 2))),
+    "mean_of_parts_of_rows": Function(lambda x: functional.adaptive_avg_pool1d(x.contiguous()[0], 2)),
+    "mean_of_all": Function(lambda x: functional.adaptive_avg_pool2d(x.contiguous(), 1)),
     "zero_pad": nn.ZeroPad2d((1, 0, 2, 3)),
     "roll_of_windows": Function(lambda x: torch.roll(x, (1, 1), (2, 3))),
     "norm_of_channels": nn.Sequential(Function(lambda x: x.permute(0, 2, 3, 1)), nn.LayerNorm(4)),
@@ -186,6 +191,20 @@ SIMILARITIES = {
         functional.pairwise_distance(m, m / 0) + 1,
     ),
 }
+ARRANGEMENTS = {
+    "vectors": lambda m, t: (torch.dot(m[0], m[1]) + 1, torch.mv(m, m[0]), torch.outer(m[0], m[:, 1]), torch.outer(m[0].half(), m[1].half())),
+    "joined": lambda m, t: (
+        torch.hstack([m, m * 2]),
+        torch.hstack([m[0], m[:, 0]]),
+        torch.vstack([m, m + 1]),
+        torch.vstack([m[0], m[1]]),
+        torch.hstack([t, t[:, :2]]).relu(),
+    ),
+    "tiled": lambda m, t: (m.tile(2), m.tile(2, 3), torch.tile(m, (2, 1, 3)) * 2),
+    "triangles": lambda m, t: (m.tril(), t.triu(1), (m > 0).tril(-1), (m * 9).int().triu(), (m / 0).tril().half()),
+    "differences": lambda m, t: (m.diff(), t.diff(dim=1), (m / 0).diff(dim=0), m.bfloat16().diff()),
+    "taken": lambda m, t: (torch.take_along_dim(m, m.argsort(1), 1), t.take_along_dim(t.argmax(2, keepdim=True), 2)),
+}
 ROWS = torch.tensor([2, 0, 3, 3, 1])
 SCATTERS = {
     "index_add": lambda m, t: (m.new_zeros(6, 5).index_add_(0, ROWS, torch.cat([m, m[:1]])), torch.index_add(m, 1, ROWS[:2], m[:, :2]) * 2),
@@ -242,7 +261,7 @@ CASES = {
     },
     **{f"transposed_convolution_{name}": (model, (IMAGE,)) for name, model in TRANSPOSED_CONVOLUTIONS.items()},
     **{f"einsum_{name}": (Function(function), (MATRIX, TENSOR)) for name, function in EINSUMS.items()},
-    **{name: (Function(function), (MATRIX, TENSOR)) for name, function in (SIMILARITIES | SCATTERS).items()},
+    **{name: (Function(function), (MATRIX, TENSOR)) for name, function in (SIMILARITIES | SCATTERS | ARRANGEMENTS).items()},
     "rows_put": (Function(with_rows_put), (MATRIX, TENSOR)),
     "reflected_convolution": (
         nn.Sequential(nn.Conv2d(4, 4, 1), nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), nn.ReLU()),

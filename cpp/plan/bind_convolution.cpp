@@ -157,7 +157,7 @@ bool bind_depthwise(Binding& binding, const Convolution& conv) {
   if (conv.dims != 2 || conv.channels() != 1 || conv.out_channels != conv.groups || conv.dilation != one ||
       conv.size[0] != conv.size[1] || conv.stride[0] != conv.stride[1] ||
       !has_depthwise_kernel(conv.size[0], conv.stride[0]) || (conv.in_step[1] != 1 && conv.in[1] != 1) ||
-      conv.weights->scalar_type() != at::kFloat)
+      conv.weights->scalar_type() != at::kFloat || !conv.weight.meta.is_contiguous())
     return false;
   DepthwiseSpec spec;
   describe_groups(conv, spec);
@@ -222,9 +222,10 @@ TensorView transformed(Binding& binding, const at::Tensor& weights, const Winogr
   const std::string form = "patches of 2 by 2 results, blocks of " + std::to_string(kConvolutionBlock) +
                            " channels in " + std::to_string(spec.groups) + " groups";
   return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&](at::Tensor& out) {
+    const at::Tensor plain = weights.contiguous();
     out.zero_();
     auto* to = out.mutable_data_ptr<float>();
-    const auto* from = weights.const_data_ptr<float>();
+    const auto* from = plain.const_data_ptr<float>();
     for (int64_t i = 0; i < spec.groups * spec.out_channels; ++i) {
       const int64_t group = i / spec.out_channels, channel = i % spec.out_channels;
       const int64_t block = channel / kConvolutionBlock * spec.in_channels * kConvolutionBlock;
@@ -256,6 +257,13 @@ bool suits_winograd(const Convolution& conv) {
          4 * nanoseconds(16 * pairs, in_vectors(patches)) <= 3 * directly;
 }
 
+// Weights as they are, one channel after the other.
+TensorView plain(Binding& binding, const Convolution& conv) {
+  if (conv.weight.meta.is_contiguous()) return conv.weight;
+  return binding.packed(*conv.weights, "contiguous", TensorMeta::contiguous(at::kFloat, conv.weights->sizes()),
+                        [&](at::Tensor& out) { out.copy_(*conv.weights); });
+}
+
 bool bind_winograd(Binding& binding, const Convolution& conv) {
   if (!suits_winograd(conv)) return false;
   Windows patches = conv;
@@ -271,7 +279,7 @@ bool bind_winograd(Binding& binding, const Convolution& conv) {
   place(spec, conv.dims, conv.result);
   spec.matrices_floats = winograd_floats(spec, kernels().winograd->patches);
   run(binding, conv, kernels().winograd->convolve, spec,
-      {conv.input, transformed(binding, *conv.weights, spec), conv.weight, binding.keep(offsets_of(patches, spec))},
+      {conv.input, transformed(binding, *conv.weights, spec), plain(binding, conv), binding.keep(offsets_of(patches, spec))},
       spec.parts * spec.matrices_floats);
   return true;
 }
@@ -285,7 +293,7 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, const Convolut
   std::string form = "blocks of ";
   form += std::to_string(side_by_side) + " channels in " + std::to_string(spec.groups) + " groups";
   return binding.packed(weights, form, TensorMeta::contiguous(at::kFloat, sizes), [&](at::Tensor& out) {
-    const at::Tensor wide = weights.to(at::kFloat);
+    const at::Tensor wide = weights.to(at::kFloat).contiguous();
     out.zero_();
     auto* to = out.mutable_data_ptr<float>();
     const auto* from = wide.const_data_ptr<float>();
@@ -343,7 +351,7 @@ bool bind_positions(Binding& binding, const Convolution& conv) {
 bool bind_single_position(Binding& binding, const Convolution& conv) {
   const TensorMeta& meta = conv.input.meta;
   const auto elements = collapse(meta, meta.dim() - conv.dims - 1, meta.dim());
-  if (!elements || conv.positions() != 1 || conv.size != conv.in || conv.has_something_before() || conv.groups != 1)
+  if (!elements || !conv.weight.meta.is_contiguous() || conv.positions() != 1 || conv.size != conv.in || conv.has_something_before() || conv.groups != 1)
     return false;
   MatmulSpec spec;
   spec.rows = conv.images;

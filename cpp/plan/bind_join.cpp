@@ -20,15 +20,17 @@ bool cat(Binding& binding, const std::vector<TensorView>& inputs, int64_t dim) {
   const TensorMeta* seen = binding.observed(0);
   if (!seen || !tile_type(seen->dtype) || seen->dim() == 0) return false;
   if (dim < 0) dim += seen->dim();
-  const TensorView result = binding.result(0, seen->dtype, seen->sizes, seen->strides);
+  std::vector<TensorView> results{binding.result(0, seen->dtype, seen->sizes, seen->strides)};
+  if (const auto elsewhere = binding.result_elsewhere(0)) results.push_back(*elsewhere);
   int64_t at = 0;
   for (const TensorView& input : inputs) {
     if (is_skipped(input)) continue;
     if (input.meta.dim() != seen->dim() || !tile_type(input.meta.dtype)) return false;
-    TensorView part = result;
-    part.meta.sizes = input.meta.sizes;
-    part.offset += at * seen->strides[dim] * seen->itemsize();
-    copy_into(binding, input, part);
+    for (TensorView part : results) {
+      part.offset += at * part.meta.strides[dim] * seen->itemsize();
+      part.meta.sizes = input.meta.sizes;
+      copy_into(binding, input, part);
+    }
     at += input.meta.sizes[dim];
   }
   return at == seen->sizes[dim];

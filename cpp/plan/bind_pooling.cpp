@@ -4,6 +4,7 @@
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
 #include "plan/collapse.h"
+#include "plan/rearrange.h"
 #include "plan/reduction.h"
 #include "plan/windows.h"
 
@@ -34,17 +35,17 @@ bool round_up(Windows& windows) {
 }
 
 // (self, kernel_size, stride, padding, ...): without strides windows lie side by side.
-std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c10::IValue* dilation, bool ceil_mode) {
-  const TensorView* input = binding.tensor(0);
-  if (!input || input->meta.dtype != at::kFloat || input->meta.numel() == 0) return std::nullopt;
-  const int64_t first = input->meta.dim() - dims;
+std::optional<Pooling> pooling_of(Binding& binding, int64_t dims, const c10::IValue* dilation, bool ceil_mode) {
+  const TensorView* given = binding.tensor(0);
+  if (!given || given->meta.dtype != at::kFloat || given->meta.numel() == 0) return std::nullopt;
+  const int64_t first = given->meta.dim() - dims;
   if (first != 1 && first != 2) return std::nullopt;
-  const auto images = collapse(input->meta, 0, first);
-  Pooling out{.input = *input, .windows = {.dims = dims}, .images = images.value_or(Run{}), .result = {}};
+  const TensorView input = collapse(given->meta, 0, first) ? *given : contiguous_copy(binding, *given);
+  Pooling out{.input = input, .windows = {.dims = dims}, .images = *collapse(input.meta, 0, first), .result = {}};
   Windows& windows = out.windows;
-  set_input(windows, input->meta, first);
+  set_input(windows, input.meta, first);
   const c10::IValue* stride = binding.known(2);
-  if (!images || !take_pair(binding.known(1), dims, windows.size) || !stride || !stride->isIntList())
+  if (!take_pair(binding.known(1), dims, windows.size) || !stride || !stride->isIntList())
     return std::nullopt;
   if (stride->toIntList().empty()) {
     windows.stride = windows.size;
@@ -59,7 +60,7 @@ std::optional<Pooling> pooling_of(const Binding& binding, int64_t dims, const c1
   }
   if (!set_positions(windows, {2 * windows.before[0], 2 * windows.before[1]})) return std::nullopt;
   out.reaches_beyond = ceil_mode && round_up(windows);
-  at::DimVector sizes(input->meta.sizes.begin(), input->meta.sizes.begin() + first);
+  at::DimVector sizes(input.meta.sizes.begin(), input.meta.sizes.begin() + first);
   for (int64_t d = 2 - dims; d < 2; ++d) sizes.push_back(windows.out[d]);
   out.result = TensorMeta::contiguous(at::kFloat, sizes);
   turn_single_column(windows);

@@ -9,6 +9,7 @@
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
 #include "plan/collapse.h"
+#include "plan/rearrange.h"
 
 namespace stator {
 namespace {
@@ -139,15 +140,6 @@ std::optional<Rows> rows(const TensorMeta& meta, const c10::IValue* normalized) 
   return result;
 }
 
-// Where elements of a row are no neighbours, a contiguous copy, as LibTorch makes one.
-TensorView in_rows(Binding& binding, const TensorView& view) {
-  TensorView copy = binding.scratch(at::kFloat, view.meta.sizes);
-  TileExpression expression(view.meta.sizes);
-  expression.store(expression.load(view), copy);
-  binding.run(std::move(expression));
-  return copy;
-}
-
 template <bool kStatistics>
 bool bind_layer_norm(Binding& binding) {
   const TensorView* given = floats(binding, 0);
@@ -155,7 +147,8 @@ bool bind_layer_norm(Binding& binding) {
   if (!given || !eps) return false;
   TensorView self = *given;
   auto found = rows(self.meta, binding.known(1));
-  if (!found) found = rows((self = in_rows(binding, self)).meta, binding.known(1));
+  // Where elements of a row are no neighbours, a contiguous copy, as LibTorch makes one.
+  if (!found) found = rows((self = contiguous_copy(binding, self)).meta, binding.known(1));
   if (!found) return false;
   NormalizeRowsSpec& spec = found->spec;
   spec.parts = parts_of(binding, self.meta, spec.rows, 0.4);

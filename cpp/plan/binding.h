@@ -45,8 +45,10 @@ class Binding {
   virtual int64_t parts(double nanoseconds) = 0;
 
   // Result i in new memory, each element of which is to be written once: steps are joined and moved by what they read and write. Without
-  // strides contiguous.
+  // strides contiguous. If it was seen with others, it is put in that order besides.
   virtual TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides = {}) = 0;
+  // Where result i, which has memory already, may be written as well, because a better order of its elements is known; else nullopt.
+  virtual std::optional<TensorView> result_elsewhere(size_t) { return std::nullopt; }
   // Result i is a view of what is there already.
   virtual void result_is(size_t i, TensorView view) = 0;
   // Result i is a number, list of numbers or None.

@@ -31,7 +31,7 @@ bool take_tensors(const Binding& binding, Convolution& conv) {
   conv.dims = weight->meta.dim() - 2;
   const int64_t rank = input->meta.dim();
   if ((conv.dims != 1 && conv.dims != 2) || (rank != conv.dims + 2 && rank != conv.dims + 1)) return false;
-  if (!weight->meta.is_contiguous() || (bias && !bias->meta.is_contiguous())) return false;
+  if (bias && !bias->meta.is_contiguous()) return false;
   if (bias && bias->meta.numel() != weight->meta.sizes[0]) return false;
   conv.weights = binding.constant(*weight);
   conv.input = *input;

@@ -59,7 +59,9 @@ class Pointwise {
     // Elements of the result must not overlap, nor lie with gaps that nothing fills.
     const TensorView to = binding_.result(0, seen.dtype, seen.sizes, seen.strides);
     if (dtype != at::kBool) made = expression_->rounded(made, dtype);
-    expression_->store(expression_->cast(made, dtype, seen.dtype), to);
+    made = expression_->cast(made, dtype, seen.dtype);
+    expression_->store(made, to);
+    if (const auto elsewhere = binding_.result_elsewhere(0)) expression_->store(made, *elsewhere);
     binding_.run(std::move(*expression_));
     return true;
   }

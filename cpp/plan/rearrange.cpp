@@ -16,6 +16,12 @@ bool copy(Binding& binding, const TensorView& from, const TensorView& to) {
   return true;
 }
 
+TensorView contiguous_copy(Binding& binding, const TensorView& view) {
+  TensorView to = binding.scratch(view.meta.dtype, view.meta.sizes);
+  copy(binding, view, to);
+  return to;
+}
+
 TensorView part(TensorView view, int64_t dim, int64_t begin, int64_t size) {
   view.offset += begin * view.meta.strides[dim] * view.meta.itemsize();
   view.meta.sizes[dim] = size;

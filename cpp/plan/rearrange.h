@@ -32,6 +32,9 @@ class Walk {
 // False if sizes or dtypes differ.
 bool copy(Binding& binding, const TensorView& from, const TensorView& to);
 
+// The same elements in scratch, contiguous.
+TensorView contiguous_copy(Binding& binding, const TensorView& view);
+
 // `size` elements of a dimension from `begin` on.
 TensorView part(TensorView view, int64_t dim, int64_t begin, int64_t size);
 // The same, last one first.

@@ -56,6 +56,16 @@ std::optional<at::DimVector> restrided(const TensorMeta& tensor, const TensorMet
   return strides;
 }
 
+bool is_dense(const TensorMeta& meta) {
+  int64_t expected = 1;
+  const std::vector<Stretch> from_largest = stretches(meta, meta.strides);
+  for (size_t i = from_largest.size(); i-- > 0;) {
+    if (from_largest[i].from != expected) return false;
+    expected *= from_largest[i].size;
+  }
+  return true;
+}
+
 bool same_strides(const TensorMeta& a, const TensorMeta& b) {
   for (size_t d = 0; d < a.sizes.size(); ++d) {
     if (a.sizes[d] != 1 && a.strides[d] != b.strides[d]) return false;

@@ -14,4 +14,7 @@ std::optional<at::DimVector> restrided(const TensorMeta& tensor, const TensorMet
 // Whether two of the same sizes lie alike: strides of dimensions of size 1 lead nowhere.
 bool same_strides(const TensorMeta& a, const TensorMeta& b);
 
+// Whether elements lie without gaps and overlaps, in any order of dimensions.
+bool is_dense(const TensorMeta& meta);
+
 }  // namespace stator

@@ -1,7 +1,9 @@
 // The tracer as binders see it: what it knows of the call at hand, and what becomes of what they say.
+#include <algorithm>
 #include <stdexcept>
 
 #include "plan/parts.h"
+#include "plan/restride.h"
 #include "plan/tracer.h"
 
 namespace stator {
@@ -16,9 +18,32 @@ const c10::IValue* Tracer::known(size_t i) const {
   return value.kind == Kind::kKnown ? &value.known : nullptr;
 }
 
-const TensorView* Tracer::tensor(size_t i) const {
+const TensorView* Tracer::as_seen(size_t i) const {
   const TraceValue& value = *input_value(i);
   return value.kind == Kind::kTensor ? &value.view : nullptr;
+}
+
+const TensorView* Tracer::tensor(size_t i) const {
+  const TensorView* seen = as_seen(i);
+  if (!seen || !elsewhere_.contains(seen->buffer)) return seen;
+  return &shown_.emplace_back(as_lies_best(*seen));
+}
+
+// Where only a part of the elements is seen it stays as it is.
+TensorView Tracer::as_lies_best(const TensorView& view) const {
+  const auto there = elsewhere_.find(view.buffer);
+  if (there == elsewhere_.end() || view.offset != 0) return view;
+  const auto strides = restrided(view.meta, plan_->buffers[view.buffer].meta, there->second.meta.strides);
+  if (!strides) return view;
+  TensorView out = there->second;
+  out.meta.sizes = view.meta.sizes;
+  out.meta.strides = *strides;
+  return out;
+}
+
+void Tracer::forget_elsewhere(const TraceValue& value) {
+  for (const TraceValuePtr& element : value.elements) forget_elsewhere(*element);
+  if (value.kind == Kind::kTensor) elsewhere_.erase(value.view.buffer);
 }
 
 std::optional<std::vector<TensorView>> Tracer::tensor_list(size_t i) const {
@@ -41,7 +66,7 @@ std::optional<std::vector<std::optional<TensorView>>> Tracer::optional_tensor_li
   for (const TraceValuePtr& element : value.elements) {
     const bool none = element->kind == Kind::kKnown && element->known.isNone();
     if (element->kind != Kind::kTensor && !none) return std::nullopt;
-    out.push_back(none ? std::nullopt : std::optional(element->view));
+    out.push_back(none ? std::nullopt : std::optional(as_lies_best(element->view)));
   }
   return out;
 }
@@ -62,6 +87,47 @@ const TensorMeta* Tracer::observed(size_t i) const {
 TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
   TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
   if (!strides.empty()) meta.strides = strides;
+  const TensorMeta* seen = observed(i);
+  const bool in_other_order = seen && strides.empty() && seen->dtype == dtype && seen->sizes == meta.sizes &&
+                              meta.numel() > 0 && !same_strides(*seen, meta) && is_dense(*seen) && tile_type(dtype);
+  if (!in_other_order) return new_result(i, std::move(meta));
+  const TensorView to = new_result(i, *seen), from = scratch(dtype, sizes);
+  made_elsewhere_.push_back({from, to});
+  return from;
+}
+
+// Once all results of the call are made.
+void Tracer::copy_to_results() {
+  for (const auto& [from, to] : made_elsewhere_) {
+    TileExpression expression(to.meta.sizes);
+    expression.store(expression.load(from), to);
+    run(std::move(expression));
+    elsewhere_[to.buffer] = from;
+  }
+  made_elsewhere_.clear();
+}
+
+// Whether a tensor, or one of a list of them, lies contiguous elsewhere.
+bool Tracer::lies_elsewhere(const TraceValue& value) const {
+  if (value.kind == Kind::kTensor) {
+    const auto there = elsewhere_.find(value.view.buffer);
+    return there != elsewhere_.end() && there->second.meta.is_contiguous();
+  }
+  return std::any_of(value.elements.begin(), value.elements.end(),
+                     [this](const TraceValuePtr& element) { return lies_elsewhere(*element); });
+}
+
+std::optional<TensorView> Tracer::result_elsewhere(size_t i) {
+  const TraceValue& made = *results_[i];
+  const TensorMeta& meta = made.view.meta;
+  if (plan_->buffers[made.view.buffer].kind != Buffer::Kind::kWorkspace || meta.is_contiguous()) return std::nullopt;
+  bool any = false;
+  for (size_t input = 0; input < node_->inputs.size(); ++input) any |= lies_elsewhere(*input_value(input));
+  if (!any) return std::nullopt;
+  return elsewhere_.insert_or_assign(made.view.buffer, scratch(meta.dtype, meta.sizes)).first->second;
+}
+
+TensorView Tracer::new_result(size_t i, TensorMeta meta) {
   Buffer buffer{.kind = Buffer::Kind::kWorkspace, .bytes = meta.bytes(), .exclusive = true, .meta = meta};
   Home home;
   if (in_place_of_ >= 0) {

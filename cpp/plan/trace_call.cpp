@@ -60,6 +60,7 @@ bool is_plain_in_place(const Operator& op) {
 
 bool Tracer::trace_call() {
   results_.assign(node_->outputs.size(), nullptr);
+  shown_.clear();
   return trace_structure() || trace_meta() || trace_folded() || trace_bound() || trace_in_place() || trace_dynamic();
 }
 
@@ -134,7 +135,7 @@ bool Tracer::trace_structure() {
 // Views, and what can be said of a tensor without its elements --------------------------------------------------------
 
 bool Tracer::trace_meta() {
-  if (node_->opcode != Opcode::kOperator || node_->op->schema.is_mutable() || node_->inputs.empty() || !tensor(0))
+  if (node_->opcode != Opcode::kOperator || node_->op->schema.is_mutable() || node_->inputs.empty() || !as_seen(0))
     return false;
   const Operator& op = *node_->op;
   if (op.key == "prim::device") {
@@ -148,8 +149,8 @@ bool Tracer::trace_meta() {
   if (is_random(*node_)) return false;
   std::vector<c10::IValue> stack;
   for (size_t i = 0; i < node_->inputs.size(); ++i) {
-    if (tensor(i)) {
-      stack.emplace_back(without_elements(tensor(i)->meta));
+    if (as_seen(i)) {
+      stack.emplace_back(without_elements(as_seen(i)->meta));
     } else if (known(i)) {
       stack.push_back(*known(i));
       if (i < arguments.size() && arguments[i].name() == "device" && stack.back().isDevice())
@@ -168,7 +169,7 @@ bool Tracer::trace_meta() {
   if (stack.size() != node_->outputs.size()) return false;
   const auto aliased = [&](const at::Tensor& made) -> const TensorView* {
     for (size_t i = 0; i < given.size(); ++i) {
-      if (given[i].isTensor() && made.is_alias_of(given[i].toTensor())) return tensor(i);
+      if (given[i].isTensor() && made.is_alias_of(given[i].toTensor())) return as_seen(i);
     }
     return nullptr;
   };
@@ -303,6 +304,8 @@ void Tracer::go_back(const Mark& mark) {
   plan_->constants.resize(mark.constants);
   plan_->snapshots.resize(mark.snapshots);
   plan_->holder_count = mark.holders;
+  made_elsewhere_.clear();
+  std::erase_if(elsewhere_, [&](const auto& place) { return place.first >= static_cast<BufferId>(mark.buffers); });
   results_.assign(node_->outputs.size(), nullptr);
 }
 
@@ -318,6 +321,7 @@ bool Tracer::try_to_bind(const std::function<bool()>& bind) {
   try {
     c10::InferenceMode inference;
     if (bind() && adopt_results()) {
+      copy_to_results();
       ++plan_->bound_count;
       return true;
     }
@@ -355,11 +359,11 @@ bool Tracer::adopt_results() {
 // An in-place operator on memory of the plan's own is the functional one, into new memory, if all that sees the memory sees just this
 // tensor of it, or nothing of it.
 bool Tracer::trace_in_place() {
-  if (node_->opcode != Opcode::kOperator || !is_plain_in_place(*node_->op) || !tensor(0)) return false;
+  if (node_->opcode != Opcode::kOperator || !is_plain_in_place(*node_->op) || !as_seen(0)) return false;
   std::string key = node_->op->key;
   key.erase(node_->op->name.size() - 1, 1);
   const Binder binder = find_binder(key);
-  const TensorView view = *tensor(0);
+  const TensorView view = *as_seen(0);
   const Buffer& buffer = plan_->buffers[view.buffer];
   if (!binder || !buffer.exclusive || buffer.pinned || buffer.home == ResultHome::Kind::kHeap ||
       buffer.home == ResultHome::Kind::kElsewhere)
@@ -436,8 +440,8 @@ void Tracer::pin(const TraceValue& value) {
 
 bool Tracer::trace_dynamic() {
   if (!may_run_dynamic()) return false;
-  const bool in_place = node_->opcode == Opcode::kOperator && node_->op->schema.is_mutable() && tensor(0);
-  if (in_place && (!observed(0) || *observed(0) != tensor(0)->meta) && !node_->outputs.empty()) return false;
+  const bool in_place = node_->opcode == Opcode::kOperator && node_->op->schema.is_mutable() && as_seen(0);
+  if (in_place && (!observed(0) || *observed(0) != as_seen(0)->meta) && !node_->outputs.empty()) return false;
   for (int32_t i = 0; i < instruction_->input_count; ++i) put(slot_of(*instruction_, i));
   if (keeps_inputs()) {
     for (int32_t i = 0; i < instruction_->input_count; ++i) pin(*env_[slot_of(*instruction_, i)]);
@@ -448,7 +452,7 @@ bool Tracer::trace_dynamic() {
   if (in_place && !node_->outputs.empty()) {
     const int32_t slot = slot_of(*instruction_, instruction_->input_count);
     step.results.push_back({.slot = slot, .holder = plan_->holder_count});
-    define(0, tensor_value(*tensor(0), {Home::Kind::kHolder, plan_->holder_count++}));
+    define(0, tensor_value(*as_seen(0), {Home::Kind::kHolder, plan_->holder_count++}));
     physical_[slot] = env_[slot];
     return true;
   }

@@ -192,6 +192,7 @@ void Tracer::define(size_t output, TraceValuePtr value) {
 }
 
 void Tracer::put(int32_t slot) {
+  forget_elsewhere(*env_[slot]);  // what is handed on may be written
   if (physical_[slot] == env_[slot]) return;
   SignatureStep& step = emit(SignatureStep::Kind::kPut);
   step.slot = slot;

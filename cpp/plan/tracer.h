@@ -37,6 +37,12 @@ class Tracer final : private Binding {
     return dynamic_.operands[instruction.operands + operand];
   }
   const TraceValuePtr& input_value(size_t i) const { return env_[slot_of(*instruction_, static_cast<int32_t>(i))]; }
+  // Argument i as the model sees it; tensor(i) is as it lies best. NULL if it is no plain tensor.
+  const TensorView* as_seen(size_t i) const;
+  TensorView as_lies_best(const TensorView& view) const;
+  bool lies_elsewhere(const TraceValue& value) const;
+  void copy_to_results();
+  void forget_elsewhere(const TraceValue& value);
   void define(size_t output, TraceValuePtr value);
   void put(int32_t slot);
   int32_t slot_with(const TraceValuePtr& value) const;
@@ -89,6 +95,8 @@ class Tracer final : private Binding {
   const TensorMeta* observed(size_t i) const override;
   int64_t parts(double nanoseconds) override;
   TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override;
+  TensorView new_result(size_t i, TensorMeta meta);
+  std::optional<TensorView> result_elsewhere(size_t i) override;
   void result_is(size_t i, TensorView view) override;
   void result_is_known(size_t i, c10::IValue value) override;
   TensorView scratch(at::ScalarType dtype, at::IntArrayRef sizes) override;
@@ -117,6 +125,14 @@ class Tracer final : private Binding {
   std::vector<TraceValuePtr> results_;
   BufferId in_place_of_ = -1;  // the result takes the place of what an operator would have written into
   std::unordered_map<BufferId, at::Tensor> owners_;  // of constants' memory
+  // Elements of buffers that lie in a better order in another one too: as a view of all of them there. So convolutions read what convolutions
+  // made, though the model has it channels-last in between; what is in the model's order only for nobody to read is dropped.
+  std::unordered_map<BufferId, TensorView> elsewhere_;
+  struct Made {
+    TensorView from, to;
+  };
+  std::vector<Made> made_elsewhere_;  // of the call at hand: to be copied to its results
+  mutable std::deque<TensorView> shown_;
   mutable std::deque<at::Tensor> constant_views_;
   std::unordered_map<TraceValuePtr, std::vector<std::optional<TensorView>>> constant_lists_;
   std::unordered_map<const TraceValue*, TraceValuePtr> views_of_constants_;  // with_constants(), so that one stays one

@@ -273,6 +273,64 @@ CASES = {
 }
 
 
+class ChannelsLast(nn.Module):
+    """Of all kinds of convolutions, which LibTorch gives channels-last because the weights are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = nn.Sequential(nn.Conv2d(4, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True))
+        self.alone, self.points = nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.Conv2d(16, 32, 1)
+        self.patches, self.pool = nn.Conv2d(32, 32, 3, padding=1), nn.MaxPool2d(3, 2, 1)
+        self.whole, self.head = nn.Conv2d(64, 8, 3), nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = self.first(x)
+        y = functional.hardswish(self.points(x + functional.silu(self.alone(x), inplace=True)))
+        z = self.pool(torch.cat([y, self.patches(y) * 2], 1))
+        return self.head(self.whole(z).flatten(1)), y, z.mean((2, 3)), z[:, 3:5], z.permute(0, 2, 3, 1) + 1
+
+
+CHANNELS_LAST = torch.arange(2 * 4 * 12 * 12.0).remainder(37).sub(18).reshape(2, 4, 12, 12) / 7
+CASES["channels_last_weights"] = (ChannelsLast().to(memory_format=torch.channels_last), (CHANNELS_LAST,))
+CASES["channels_last_input"] = (ChannelsLast(), (CHANNELS_LAST.contiguous(memory_format=torch.channels_last),))
+CASES["channels_last_both"] = (
+    ChannelsLast().to(memory_format=torch.channels_last),
+    (CHANNELS_LAST.contiguous(memory_format=torch.channels_last),),
+)
+
+
+class CalledInBetween(nn.Module):
+    """LibTorch's own operators read and write what is channels-last between convolutions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Conv2d(4, 16, 3), nn.Conv2d(16, 8, 1)
+
+    def forward(self, x):
+        x = torch.sigmoid(self.first(x)) + 1
+        y = x.cummax(1)[0]
+        x.digamma_()
+        part = x[:, 2:5].lgamma_()
+        x[:, 1] = y[:, 3]
+        if bool(x.sum() > -1e9):
+            x = x * 2
+        return self.second(x), x, part
+
+
+def test_what_is_in_another_order_is_written_by_others_too():
+    model = CalledInBetween().eval().to(memory_format=torch.channels_last)
+    archive = io.BytesIO()
+    torch.jit.save(torch.jit.script(model), archive)
+    loaded = stator.load(archive.getvalue(), plans="eager")
+    with torch.inference_mode():
+        wanted = model(CHANNELS_LAST)
+    for _ in range(3):
+        for ours, theirs in zip(loaded(CHANNELS_LAST), wanted, strict=True):
+            torch.testing.assert_close(torch.from_dlpack(ours), theirs, check_stride=True)
+
+
 def archives(model: nn.Module, args: tuple[torch.Tensor, ...]) -> dict[str, bytes]:
     traced, exported = io.BytesIO(), io.BytesIO()
     torch.jit.save(torch.jit.trace(model, args, check_trace=False), traced)

@@ -87,6 +87,7 @@ const TensorMeta* Tracer::observed(size_t i) const {
 TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
   TensorMeta meta = TensorMeta::contiguous(dtype, sizes);
   if (!strides.empty()) meta.strides = strides;
+  if (part_) return result_in_part(std::move(meta));
   const TensorMeta* seen = observed(i);
   const bool in_other_order = seen && strides.empty() && seen->dtype == dtype && seen->sizes == meta.sizes &&
                               meta.numel() > 0 && !same_strides(*seen, meta) && is_dense(*seen) && tile_type(dtype);
@@ -96,13 +97,23 @@ TensorView Tracer::result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes,
   return from;
 }
 
+// There, or copied there.
+TensorView Tracer::result_in_part(TensorMeta meta) {
+  results_[0] = tensor_value(*part_);
+  if (meta == part_->meta) return *part_;
+  if (meta.dtype != part_->meta.dtype || meta.sizes != part_->meta.sizes || !meta.is_contiguous())
+    throw std::domain_error("a result that does not fit");
+  made_elsewhere_.push_back({scratch(meta.dtype, meta.sizes), *part_});
+  return made_elsewhere_.back().from;
+}
+
 // Once all results of the call are made.
 void Tracer::copy_to_results() {
   for (const auto& [from, to] : made_elsewhere_) {
     TileExpression expression(to.meta.sizes);
     expression.store(expression.load(from), to);
     run(std::move(expression));
-    elsewhere_[to.buffer] = from;
+    if (!part_) elsewhere_[to.buffer] = from;
   }
   made_elsewhere_.clear();
 }
@@ -120,7 +131,7 @@ bool Tracer::lies_elsewhere(const TraceValue& value) const {
 std::optional<TensorView> Tracer::result_elsewhere(size_t i) {
   const TraceValue& made = *results_[i];
   const TensorMeta& meta = made.view.meta;
-  if (plan_->buffers[made.view.buffer].kind != Buffer::Kind::kWorkspace || meta.is_contiguous()) return std::nullopt;
+  if (part_ || plan_->buffers[made.view.buffer].kind != Buffer::Kind::kWorkspace || meta.is_contiguous()) return std::nullopt;
   bool any = false;
   for (size_t input = 0; input < node_->inputs.size(); ++input) any |= lies_elsewhere(*input_value(input));
   if (!any) return std::nullopt;

@@ -380,7 +380,7 @@ bool Tracer::trace_in_place() {
   };
   // Planned tensors stay in their slots when nothing reads them any more.
   for (int32_t slot : live_.before(recorded_->pc + 1)) {
-    if (env_[slot] && in_the_way(in_the_way, *env_[slot], false)) return false;
+    if (env_[slot] && in_the_way(in_the_way, *env_[slot], false)) return write_part(binder, view);
   }
   std::vector<int32_t> seen_in;
   for (size_t slot = 0; slot < env_.size(); ++slot) {

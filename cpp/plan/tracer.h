@@ -61,6 +61,10 @@ class Tracer final : private Binding {
   bool trace_meta();
   bool trace_bound();
   bool trace_in_place();
+  // trace_part.cpp
+  bool write_part(Binder binder, const TensorView& view);
+  static TraceValuePtr in_buffer(const TraceValuePtr& value, BufferId from, BufferId to,
+                                 std::unordered_map<const TraceValue*, TraceValuePtr>& moved);
   bool take_meta(const std::vector<c10::IValue>& stack, bool query,
                  const std::function<const TensorView*(const at::Tensor&)>& aliased,
                  const std::function<TraceValuePtr(const at::Tensor&)>& same_tensor);
@@ -96,6 +100,7 @@ class Tracer final : private Binding {
   int64_t parts(double nanoseconds) override;
   TensorView result(size_t i, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) override;
   TensorView new_result(size_t i, TensorMeta meta);
+  TensorView result_in_part(TensorMeta meta);
   std::optional<TensorView> result_elsewhere(size_t i) override;
   void result_is(size_t i, TensorView view) override;
   void result_is_known(size_t i, c10::IValue value) override;
@@ -124,6 +129,7 @@ class Tracer final : private Binding {
   const Node* node_ = nullptr;
   std::vector<TraceValuePtr> results_;
   BufferId in_place_of_ = -1;  // the result takes the place of what an operator would have written into
+  std::optional<TensorView> part_;  // the result goes there
   std::unordered_map<BufferId, at::Tensor> owners_;  // of constants' memory
   // Elements of buffers that lie in a better order in another one too: as a view of all of them there. So convolutions read what convolutions
   // made, though the model has it channels-last in between; what is in the model's order only for nobody to read is dropped.

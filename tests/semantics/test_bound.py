@@ -236,6 +236,24 @@ def with_rows_put(m, t):
     return x, y.relu(), z
 
 
+def with_parts_written(m, t):
+    x, y, z = m * 2, torch.zeros(4, 9), t + 1
+    before = x[1:3].clone()
+    row, corner = x[1], x[:2, 3:]
+    x[:, 0] = 1.5
+    x[2] = m[0]
+    x[:, 2] += m[:, 1]
+    x[1:3, 1:4] *= m[1:3, :3]
+    corner.relu_()
+    y[:, 2:7] = m
+    y[:, :1] = m.sum(1, keepdim=True).half()
+    y[3].fill_(7)
+    z[0, 1, :, 2:4] = m[:, :2]
+    z[:, 2] = z[:, 0]
+    z.permute(3, 0, 1, 2)[1].exp_()
+    return x, y.t(), z, before, row + 1, corner, torch.stack([x, m])
+
+
 CELLS = {"lstm_cell": Cells(nn.LSTMCell(5, 8)), "gru_cell": Cells(nn.GRUCell(5, 8)), "rnn_cell": Cells(nn.RNNCell(5, 8))}
 CASES = {
     **{name: (Function(function), (SPECIAL, OTHER)) for name, function in ARITHMETIC.items()},
@@ -262,6 +280,7 @@ CASES = {
     **{f"transposed_convolution_{name}": (model, (IMAGE,)) for name, model in TRANSPOSED_CONVOLUTIONS.items()},
     **{f"einsum_{name}": (Function(function), (MATRIX, TENSOR)) for name, function in EINSUMS.items()},
     **{name: (Function(function), (MATRIX, TENSOR)) for name, function in (SIMILARITIES | SCATTERS | ARRANGEMENTS).items()},
+    "parts_written": (Function(with_parts_written), (MATRIX, TENSOR)),
     "rows_put": (Function(with_rows_put), (MATRIX, TENSOR)),
     "reflected_convolution": (
         nn.Sequential(nn.Conv2d(4, 4, 1), nn.Conv2d(4, 2, 3, padding=1, padding_mode="reflect"), nn.ReLU()),

@@ -1,4 +1,6 @@
 // Operators that only put elements elsewhere, some of them several times: copies between views.
+#include <algorithm>
+
 #include "plan/collapse.h"
 #include "plan/rearrange.h"
 
@@ -144,8 +146,48 @@ bool bind_flip(Binding& binding) {
   return copy(binding, from, *result);
 }
 
+// `size` elements of a dimension, from `begin` on, are `source`'s.
+bool put_part(Binding& binding, const TensorView& self, const TensorView& source, int64_t dim, int64_t begin, int64_t size) {
+  const auto result = result_like_observed(binding);
+  if (!result || result->meta.sizes != self.meta.sizes) return false;
+  const int64_t end = begin + size, rest = self.meta.sizes[dim] - end;
+  const auto keep = [&](int64_t from, int64_t count) {
+    return count == 0 || copy(binding, part(self, dim, from, count), part(*result, dim, from, count));
+  };
+  return copy(binding, source, part(*result, dim, begin, size)) && keep(0, begin) && keep(end, rest);
+}
+
+// (self, src, dim, start, end, step)
+bool bind_slice_scatter(Binding& binding) {
+  const TensorView *self = binding.tensor(0), *source = binding.tensor(1);
+  const auto dim = self ? wrapped_dim(binding.known(2), self->meta.dim()) : std::nullopt;
+  const c10::IValue *start = binding.known(3), *step = binding.known(5);
+  if (!source || !dim || !start || !step || !step->isInt() || step->toInt() != 1 || self->meta.dim() != source->meta.dim())
+    return false;
+  const int64_t count = self->meta.sizes[*dim], size = source->meta.sizes[*dim];
+  int64_t begin = start->isInt() ? start->toInt() : 0;
+  if (begin < 0) begin = std::max<int64_t>(begin + count, 0);
+  // LibTorch has looked at the end.
+  return begin + size <= count && size > 0 && put_part(binding, *self, *source, *dim, begin, size);
+}
+
+// (self, src, dim, index)
+bool bind_select_scatter(Binding& binding) {
+  const TensorView *self = binding.tensor(0), *source = binding.tensor(1);
+  const auto dim = self ? wrapped_dim(binding.known(2), self->meta.dim()) : std::nullopt;
+  const c10::IValue* index = binding.known(3);
+  if (!source || !dim || !index || !index->isInt() || self->meta.dim() != source->meta.dim() + 1) return false;
+  const int64_t count = self->meta.sizes[*dim], begin = index->toInt() < 0 ? index->toInt() + count : index->toInt();
+  TensorView row = *source;
+  row.meta.sizes.insert(row.meta.sizes.begin() + *dim, 1);
+  row.meta.strides.insert(row.meta.strides.begin() + *dim, 0);
+  return begin >= 0 && begin < count && put_part(binding, *self, row, *dim, begin, 1);
+}
+
 const BinderRegistration kRepeat("aten::repeat", bind_repeat);
 const BinderRegistration kRepeatInterleave("aten::repeat_interleave.self_int", bind_repeat_interleave);
+const BinderRegistration kSliceScatter("aten::slice_scatter", bind_slice_scatter);
+const BinderRegistration kSelectScatter("aten::select_scatter", bind_select_scatter);
 const BinderRegistration kFlip("aten::flip", bind_flip);
 const BinderRegistration kTile("aten::tile", bind_tile);
 const BinderRegistration kPixelShuffle("aten::pixel_shuffle", bind_pixel_shuffle<true>);

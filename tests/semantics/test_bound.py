@@ -200,6 +200,12 @@ ARRANGEMENTS = {
         torch.vstack([m[0], m[1]]),
         torch.hstack([t, t[:, :2]]).relu(),
     ),
+    "put": lambda m, t: (
+        torch.slice_scatter(m, m[:2] * 2, 0, 1, 3),
+        torch.slice_scatter(t, t[..., :2] + 1, -1, start=-2),
+        torch.select_scatter(m, m[:, 0], 1, -1),
+        torch.select_scatter(t, t[0], 0, 1) * 2,
+    ),
     "tiled": lambda m, t: (m.tile(2), m.tile(2, 3), torch.tile(m, (2, 1, 3)) * 2),
     "triangles": lambda m, t: (m.tril(), t.triu(1), (m > 0).tril(-1), (m * 9).int().triu(), (m / 0).tril().half()),
     "differences": lambda m, t: (m.diff(), t.diff(dim=1), (m / 0).diff(dim=0), m.bfloat16().diff()),

@@ -162,13 +162,13 @@ class Expansion {
     Value* const projected = linear(x, "qkv_weight", "qkv_bias");
     Value* const by_heads =
         call("aten::reshape", {projected, list({batch, steps, number(3), number(heads.count), each})});
-    Value* const parts = call("aten::unbind.int", {call("aten::permute", {by_heads, numbers({2, 0, 3, 1, 4})}), number(0)});
+    Value* const parts =
+        call("aten::unbind.int", {call("aten::permute", {by_heads, numbers({2, 0, 3, 1, 4})}), number(0)});
     const std::array<Value*, 3> qkv = unpack(parts);
-    Value* const attended =
-        is_none(*node_, "mask")
-            ? call("aten::scaled_dot_product_attention", {qkv[0], qkv[1], qkv[2], none(), graph_.constant(0.0),
-                                                          graph_.constant(false), none(), graph_.constant(false)})
-            : masked_attention(qkv, mask(batch, steps, heads), heads);
+    Value* const attended = is_none(*node_, "mask") ? call("aten::scaled_dot_product_attention",
+                                                           {qkv[0], qkv[1], qkv[2], none(), graph_.constant(0.0),
+                                                            graph_.constant(false), none(), graph_.constant(false)})
+                                                    : masked_attention(qkv, mask(batch, steps, heads), heads);
     Value* const side_by_side = call("aten::transpose.int", {attended, number(1), number(2)});
     Value* const joined = call("aten::reshape", {side_by_side, list({batch, steps, number(heads.width)})});
     return linear(joined, "proj_weight", "proj_bias");
@@ -185,8 +185,7 @@ class Expansion {
   Value* masked_attention(const std::array<Value*, 3>& qkv, Value* mask, const Heads& heads) {
     const double scale = 1 / std::sqrt(static_cast<double>(heads.width / heads.count));
     Value* const queries = call("aten::mul.Scalar", {qkv[0], graph_.constant(scale)});
-    Value* const scores =
-        call("aten::matmul", {queries, call("aten::transpose.int", {qkv[1], number(2), number(3)})});
+    Value* const scores = call("aten::matmul", {queries, call("aten::transpose.int", {qkv[1], number(2), number(3)})});
     Value* const left_out = call("aten::ne.Scalar", {mask, number(0)});
     Value* const lowest = graph_.constant(-std::numeric_limits<double>::infinity());
     Value* const kept = call("aten::masked_fill.Scalar", {scores, left_out, lowest});

@@ -46,8 +46,9 @@ class Sizes {
     const std::string name = operator_on_ints(*node);
     if (name.empty() || node->inputs.size() < 2 || !is_plain_call(*node)) return nullptr;
     Value *left = operand(node->input(0)), *right = operand(node->input(1));
-    return left && right && (name != "aten::floordiv.int" || is_divisor(right)) ? insert_call(graph_, name, {left, right}, node)
-                                                                                : nullptr;
+    return left && right && (name != "aten::floordiv.int" || is_divisor(right))
+               ? insert_call(graph_, name, {left, right}, node)
+               : nullptr;
   }
 
   Value* operand(Value* value) { return value->is_tensor() ? number_in(value) : int_or_null(value); }

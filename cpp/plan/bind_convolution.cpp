@@ -279,7 +279,8 @@ bool bind_winograd(Binding& binding, const Convolution& conv) {
   place(spec, conv.dims, conv.result);
   spec.matrices_floats = winograd_floats(spec, kernels().winograd->patches);
   run(binding, conv, kernels().winograd->convolve, spec,
-      {conv.input, transformed(binding, *conv.weights, spec), plain(binding, conv), binding.keep(offsets_of(patches, spec))},
+      {conv.input, transformed(binding, *conv.weights, spec), plain(binding, conv),
+       binding.keep(offsets_of(patches, spec))},
       spec.parts * spec.matrices_floats);
   return true;
 }
@@ -351,7 +352,8 @@ bool bind_positions(Binding& binding, const Convolution& conv) {
 bool bind_single_position(Binding& binding, const Convolution& conv) {
   const TensorMeta& meta = conv.input.meta;
   const auto elements = collapse(meta, meta.dim() - conv.dims - 1, meta.dim());
-  if (!elements || !conv.weight.meta.is_contiguous() || conv.positions() != 1 || conv.size != conv.in || conv.has_something_before() || conv.groups != 1)
+  if (!elements || !conv.weight.meta.is_contiguous() || conv.positions() != 1 || conv.size != conv.in ||
+      conv.has_something_before() || conv.groups != 1)
     return false;
   MatmulSpec spec;
   spec.rows = conv.images;

@@ -45,8 +45,7 @@ std::optional<Pooling> pooling_of(Binding& binding, int64_t dims, const c10::IVa
   Windows& windows = out.windows;
   set_input(windows, input.meta, first);
   const c10::IValue* stride = binding.known(2);
-  if (!take_pair(binding.known(1), dims, windows.size) || !stride || !stride->isIntList())
-    return std::nullopt;
+  if (!take_pair(binding.known(1), dims, windows.size) || !stride || !stride->isIntList()) return std::nullopt;
   if (stride->toIntList().empty()) {
     windows.stride = windows.size;
   } else if (!take_pair(stride, dims, windows.stride)) {
@@ -131,10 +130,12 @@ bool bind_mean_of_images(Binding& binding, const TensorView& input, int64_t dims
 template <int64_t kDims>
 bool bind_adaptive_mean(Binding& binding) {
   const TensorView* input = binding.tensor(0);
-  if (!input || input->meta.dtype != at::kFloat || input->meta.numel() == 0 || !input->meta.is_contiguous()) return false;
+  if (!input || input->meta.dtype != at::kFloat || input->meta.numel() == 0 || !input->meta.is_contiguous())
+    return false;
   const int64_t first = input->meta.dim() - kDims;
   if (first != 1 && first != 2) return false;
-  Pooling pooling{.input = *input, .windows = {.dims = kDims}, .images = *collapse(input->meta, 0, first), .result = {}};
+  Pooling pooling{
+      .input = *input, .windows = {.dims = kDims}, .images = *collapse(input->meta, 0, first), .result = {}};
   Windows& windows = pooling.windows;
   set_input(windows, input->meta, first);
   if (!take_pair(binding.known(1), kDims, windows.out)) return false;

@@ -34,7 +34,8 @@ bool bind_tile(Binding& binding) {
   const c10::IValue* repeats = binding.known(1);
   if (!self || !repeats || !repeats->isIntList()) return false;
   at::DimVector counts = repeats->toDimVector();
-  if (counts.size() < self->meta.sizes.size()) counts.insert(counts.begin(), self->meta.sizes.size() - counts.size(), 1);
+  if (counts.size() < self->meta.sizes.size())
+    counts.insert(counts.begin(), self->meta.sizes.size() - counts.size(), 1);
   return repeat(binding, *self, counts);
 }
 
@@ -147,7 +148,8 @@ bool bind_flip(Binding& binding) {
 }
 
 // `size` elements of a dimension, from `begin` on, are `source`'s.
-bool put_part(Binding& binding, const TensorView& self, const TensorView& source, int64_t dim, int64_t begin, int64_t size) {
+bool put_part(Binding& binding, const TensorView& self, const TensorView& source, int64_t dim, int64_t begin,
+              int64_t size) {
   const auto result = result_like_observed(binding);
   if (!result || result->meta.sizes != self.meta.sizes) return false;
   const int64_t end = begin + size, rest = self.meta.sizes[dim] - end;
@@ -162,7 +164,8 @@ bool bind_slice_scatter(Binding& binding) {
   const TensorView *self = binding.tensor(0), *source = binding.tensor(1);
   const auto dim = self ? wrapped_dim(binding.known(2), self->meta.dim()) : std::nullopt;
   const c10::IValue *start = binding.known(3), *step = binding.known(5);
-  if (!source || !dim || !start || !step || !step->isInt() || step->toInt() != 1 || self->meta.dim() != source->meta.dim())
+  if (!source || !dim || !start || !binding.known(4) || !step || !step->isInt() || step->toInt() != 1 ||
+      self->meta.dim() != source->meta.dim())
     return false;
   const int64_t count = self->meta.sizes[*dim], size = source->meta.sizes[*dim];
   int64_t begin = start->isInt() ? start->toInt() : 0;

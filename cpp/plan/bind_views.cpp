@@ -35,7 +35,8 @@ bool bind_diff(Binding& binding) {
   if (!result || result->meta.dtype != self->meta.dtype) return false;
   const int64_t count = self->meta.sizes[*dim] - 1;
   TileExpression expression(result->meta.sizes);
-  const auto later = expression.load(part(*self, *dim, 1, count)), earlier = expression.load(part(*self, *dim, 0, count));
+  const auto later = expression.load(part(*self, *dim, 1, count)),
+             earlier = expression.load(part(*self, *dim, 0, count));
   expression.store(expression.rounded(expression.op(TileOpcode::kSub, later, earlier), self->meta.dtype), *result);
   binding.run(std::move(expression));
   return true;

@@ -131,7 +131,8 @@ bool Tracer::lies_elsewhere(const TraceValue& value) const {
 std::optional<TensorView> Tracer::result_elsewhere(size_t i) {
   const TraceValue& made = *results_[i];
   const TensorMeta& meta = made.view.meta;
-  if (part_ || plan_->buffers[made.view.buffer].kind != Buffer::Kind::kWorkspace || meta.is_contiguous()) return std::nullopt;
+  if (part_ || plan_->buffers[made.view.buffer].kind != Buffer::Kind::kWorkspace || meta.is_contiguous())
+    return std::nullopt;
   bool any = false;
   for (size_t input = 0; input < node_->inputs.size(); ++input) any |= lies_elsewhere(*input_value(input));
   if (!any) return std::nullopt;

@@ -32,7 +32,8 @@ std::optional<Box> box_of(const TensorView& view, const TensorMeta& whole) {
   }
   for (size_t i = 0; i < view.meta.sizes.size(); ++i) {
     if (view.meta.sizes[i] == 1) continue;
-    const auto d = std::find_if(dims.begin(), dims.end(), [&](size_t d) { return whole.strides[d] == view.meta.strides[i]; });
+    const auto d =
+        std::find_if(dims.begin(), dims.end(), [&](size_t d) { return whole.strides[d] == view.meta.strides[i]; });
     if (d == dims.end() || box.size[*d] != 1) return std::nullopt;
     box.size[*d] = view.meta.sizes[i];
     if (box.first[*d] + box.size[*d] > whole.sizes[*d]) return std::nullopt;
@@ -92,7 +93,8 @@ bool Tracer::write_part(Binder binder, const TensorView& view) {
   const TraceValuePtr made = env_[slot_of(*instruction_, instruction_->input_count)];
   std::unordered_map<const TraceValue*, TraceValuePtr> moved;
   for (TraceValuePtr& value : env_) {
-    if (value) value = value->kind == Kind::kTensor && value->view == view ? made : in_buffer(value, view.buffer, fresh, moved);
+    if (value)
+      value = value->kind == Kind::kTensor && value->view == view ? made : in_buffer(value, view.buffer, fresh, moved);
   }
   return true;
 }

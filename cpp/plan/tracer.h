@@ -128,7 +128,7 @@ class Tracer final : private Binding {
   const Instruction* instruction_ = nullptr;
   const Node* node_ = nullptr;
   std::vector<TraceValuePtr> results_;
-  BufferId in_place_of_ = -1;  // the result takes the place of what an operator would have written into
+  BufferId in_place_of_ = -1;       // the result takes the place of what an operator would have written into
   std::optional<TensorView> part_;  // the result goes there
   std::unordered_map<BufferId, at::Tensor> owners_;  // of constants' memory
   // Elements of buffers that lie in a better order in another one too: as a view of all of them there. So convolutions read what convolutions

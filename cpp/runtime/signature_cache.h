@@ -140,9 +140,9 @@ class SignatureCache {
   int64_t shortest_known_at_ = 0;                                  // lookup
   int64_t lookups_ = 0;
   int64_t credit_;
-  std::vector<Recorded> waiting_;   // have entries that are being made
-  Ticks cost_ = 0;                  // of making a plan; 0: not known
-  int64_t last_long_run_ = 0;       // lookup
+  std::vector<Recorded> waiting_;  // have entries that are being made
+  Ticks cost_ = 0;                 // of making a plan; 0: not known
+  int64_t last_long_run_ = 0;      // lookup
   bool no_memory_ = false;
   std::atomic<int64_t> evictions_{0};
 };

@@ -192,7 +192,12 @@ SIMILARITIES = {
     ),
 }
 ARRANGEMENTS = {
-    "vectors": lambda m, t: (torch.dot(m[0], m[1]) + 1, torch.mv(m, m[0]), torch.outer(m[0], m[:, 1]), torch.outer(m[0].half(), m[1].half())),
+    "vectors": lambda m, t: (
+        torch.dot(m[0], m[1]) + 1,
+        torch.mv(m, m[0]),
+        torch.outer(m[0], m[:, 1]),
+        torch.outer(m[0].half(), m[1].half()),
+    ),
     "joined": lambda m, t: (
         torch.hstack([m, m * 2]),
         torch.hstack([m[0], m[:, 0]]),

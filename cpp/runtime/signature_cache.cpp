@@ -145,8 +145,8 @@ std::optional<SignatureCache::Recorded> SignatureCache::took(const InputSignatur
   if (cost_ == 0 || time / kLongBesideCost < cost_) return std::nullopt;
   last_long_run_ = lookups_;
   if (waiting_.empty()) return std::nullopt;
-  Recorded next = std::move(waiting_.back());
-  waiting_.pop_back();
+  Recorded next = std::move(waiting_.front());
+  waiting_.erase(waiting_.begin());
   return next;
 }
 

@@ -105,7 +105,10 @@ void SignatureRuns::run_recorded(InputSignature signature, State& state, bool la
     cache_.give_up(signature);
     throw;
   }
-  if (later) return cache_.wait({std::move(signature), std::move(recording)});
+  // Larger ones would take memory that nobody counts.
+  constexpr size_t kMostStepsKept = 1024;
+  if (later && recording.steps.size() <= kMostStepsKept)
+    return cache_.wait({std::move(signature), std::move(recording)});
   make_plan(signature, recording);
 }
 

@@ -100,12 +100,12 @@ INSTANTIATE_TEST_SUITE_P(
                               1},
                     Pointwise{"changed_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
             %v : Tensor = aten::view(%y, %shape)
-            %w2 : Tensor = aten::add_.Scalar(%v, %one, %one)
+            %w2 : Tensor = aten::i0_(%v)
             %r : Tensor = aten::relu(%y)
             return (%r))",
                               2},
                     Pointwise{"changed_in_part", R"(%s : Tensor = aten::select.int(%y, %zero, %zero)
-            %f : Tensor = aten::fill_.Scalar(%s, %six)
+            %f : Tensor = aten::i0_(%s)
             %r : Tensor = aten::relu(%y)
             return (%r))",
                               2}),
@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(Joined, AbsorbCopiesInto,
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %s : Tensor = aten::select.int(%c, %zero, %zero)
-            %f : Tensor = aten::fill_.Scalar(%s, %two)
+            %f : Tensor = aten::i0_(%s)
             %n : Tensor = aten::neg(%a)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %c)
             return (%r))",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 #include "kernels/dispatch.h"
 #include "memory/greedy_by_size.h"
@@ -11,6 +12,7 @@
 #include "plan/copy_step.h"
 #include "plan/expand_constants.h"
 #include "plan/fuse.h"
+#include "plan/restride.h"
 #include "plan/saved_record.h"
 #include "plan/slice_channels.h"
 #include "plan/tracer.h"
@@ -89,6 +91,33 @@ int64_t bytes_in_groups(const std::vector<BufferSpec>& specs) {
   return layout_groups(assign_storage_groups(lifetimes), bytes).bytes;
 }
 
+bool is_whole(const SignaturePlan& plan, const TensorView& view) {
+  return view.offset == 0 && view.meta.bytes() == plan.buffers[view.buffer].bytes;
+}
+
+bool lie_alike(const TensorMeta& a, const TensorMeta& b) {
+  return a.dtype == b.dtype && a.sizes == b.sizes && same_strides(a, b);
+}
+
+// The buffer whose elements a pointwise step reads last, each where it writes one of its only result; -1: there is none.
+BufferId replaced_by(const SignaturePlan& plan, int32_t i, const std::vector<Lifetime>& lifetimes) {
+  const SignatureStep& step = plan.steps[i];
+  if (step.kind != Kind::kKernel || step.kernel != kernels().tile->run || step.writes.size() != 1) return -1;
+  const TensorView& to = step.writes[0];
+  const auto is_free = [&](BufferId buffer) {
+    return plan.buffers[buffer].kind == Buffer::Kind::kWorkspace && !plan.buffers[buffer].pinned;
+  };
+  if (!is_free(to.buffer) || lifetimes[to.buffer].first != i || !is_whole(plan, to)) return -1;
+  for (const TensorView& from : step.reads) {
+    if (!is_free(from.buffer) || lifetimes[from.buffer].last != i || !is_whole(plan, from)) continue;
+    const bool same_places = std::all_of(step.reads.begin(), step.reads.end(), [&](const TensorView& other) {
+      return other.buffer != from.buffer || lie_alike(other.meta, to.meta);
+    });
+    if (same_places) return from.buffer;
+  }
+  return -1;
+}
+
 void place_buffers(SignaturePlan& plan) {
   const auto end = static_cast<int32_t>(plan.steps.size());
   std::vector<Lifetime> lifetimes(plan.buffers.size(), {end + 1, -1});
@@ -103,17 +132,31 @@ void place_buffers(SignaturePlan& plan) {
     for_each_read(plan, plan.steps[i], use);
     for_each_write(plan.steps[i], use);
   }
+  // What takes another's place lives in it from there on.
+  std::vector<BufferId> home(plan.buffers.size());
+  std::iota(home.begin(), home.end(), 0);
+  for (int32_t i = 0; i < end; ++i) {
+    const BufferId replaced = replaced_by(plan, i, lifetimes);
+    if (replaced < 0) continue;
+    const BufferId to = plan.steps[i].writes[0].buffer;
+    home[to] = home[replaced];
+    lifetimes[home[to]].last = lifetimes[to].last;
+  }
   std::vector<BufferId> placed;
   std::vector<BufferSpec> specs;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
-    if (buffer.kind != Buffer::Kind::kWorkspace || lifetimes[i].last < 0) continue;
+    if (buffer.kind != Buffer::Kind::kWorkspace || lifetimes[i].last < 0 || home[i] != static_cast<BufferId>(i))
+      continue;
     if (buffer.pinned) lifetimes[i].last = end;
     placed.push_back(static_cast<BufferId>(i));
     specs.push_back({buffer.bytes, lifetimes[i]});
   }
   const ArenaLayout layout = greedy_by_size(specs);
   for (size_t i = 0; i < placed.size(); ++i) plan.buffers[placed[i]].offset = layout.offsets[i];
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (home[i] != static_cast<BufferId>(i)) plan.buffers[i].offset = plan.buffers[home[i]].offset;
+  }
   plan.workspace_bytes = layout.bytes;
   plan.live_bytes = largest_live_set(specs);
   plan.group_bytes = bytes_in_groups(specs);

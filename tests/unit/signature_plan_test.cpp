@@ -42,6 +42,31 @@ TEST(SignaturePlan, joins_a_chain_into_one_step) {
   EXPECT_EQ(both.plans()[0]->workspace_bytes, 0);
 }
 
+// Products do not take pointwise work other than ReLU in, so what is between them lies in memory.
+std::string between_products(const std::string& last) {
+  return R"(graph(%x : Tensor, %w : Tensor):
+    %1 : int = prim::Constant[value=1]()
+    %none : str = prim::Constant[value="none"]()
+    %a : Tensor = aten::mm(%x, %w)
+    %b : Tensor = aten::gelu(%a, %none)
+    %c : Tensor = aten::mm(%b, %w))" +
+         last;
+}
+
+TEST(SignaturePlan, a_pointwise_step_writes_where_it_read_what_nobody_reads_again) {
+  const at::Tensor x = at::randn({32, 64}), w = at::randn({64, 64}) / 8;
+  const int64_t bytes = static_cast<int64_t>(x.nbytes());
+  Both alone(between_products("\n    return (%c)"));
+  alone.run_often({x, w});
+  EXPECT_EQ(alone.plans().at(0)->workspace_bytes, bytes);
+  Both read_again(between_products(R"(
+    %d : Tensor = aten::mm(%a, %w)
+    %e : Tensor[] = prim::ListConstruct(%c, %d)
+    return (%e))"));
+  read_again.run_often({x, w});
+  EXPECT_EQ(read_again.plans().at(0)->workspace_bytes, 2 * bytes);
+}
+
 TEST(SignaturePlan, does_not_exist_unless_asked_for) {
   EXPECT_EQ(Side(kChain, false, {}).method().signatures(), nullptr);
 }

@@ -1,4 +1,4 @@
-// Products of float32 matrices, c = a b (+ bias) (then ReLU), over one or two outer dimensions. Packed b may be kept in 16 bits.
+// Products of float32 matrices, c = a b (+ bias) (+ addend) (then ReLU), over one or two outer dimensions. Packed b may be kept in 16 bits.
 //
 // Steps are in floats. Rows of c are contiguous; elements between `columns` and the next row are not touched.
 #pragma once
@@ -16,18 +16,19 @@ struct MatmulSpec {
   int64_t b_batch[2] = {0, 0}, b_step = 0, b_column = 1;  // of packed b only b_batch counts, and is 0
   int64_t c_batch[2] = {0, 0}, c_row = 0;
   int64_t bias_batch[2] = {0, 0}, bias_row = 0;  // its columns are contiguous
-  bool has_bias = false;
+  int64_t addend_batch[2] = {0, 0}, addend_row = 0;
+  bool has_bias = false, has_addend = false;
   bool relu = false;
   int64_t parts = 1;
 };
 
-// Addresses: a, b, [bias,] c, and what each kernel says.
+// Addresses: a, b, [bias,] [addend,] c, and what each kernel says.
 struct MatmulKernels {
   int64_t panel;                             // columns of a panel
   BoundKernel packed;                        // b is panels as `pack` makes them, the same for all batches
   BoundKernel packed_bfloat16, packed_half;  // the same with such panels of 16 bits
   BoundKernel rows;                          // b_column is 1
-  BoundKernel dots;                          // a_step and b_step are 1; for few rows or few columns
+  BoundKernel dots;                          // a_step and b_step are 1; for few rows or few columns; without addend
   BoundKernel packing;                       // any steps; one more address: scratch of packing_floats() floats
   // Makes panels of b: addresses b, panels. Only rows (no), columns, depth, b_step and b_column of the specification count.
   BoundKernel pack;

@@ -1,5 +1,5 @@
-// Convolutions of float32 over one or two dimensions (+ bias) (then clamped) in which vectors are of output channels: each position's own, so
-// that narrow images fill them as wide ones do, and windows may lie anyhow.
+// Convolutions of float32 over one or two dimensions (+ bias) (+ addend) (then clamped) in which vectors are of output channels: each
+// position's own, so that narrow images fill them as wide ones do, and windows may lie anyhow.
 #pragma once
 
 #include "kernels/convolution.h"
@@ -34,8 +34,8 @@ inline void set_blocks(PositionsSpec& spec) {
   spec.kept_tiles = spec.depth > kPartDepth ? spec.tiles : 1;
 }
 
-// Addresses: input, weights, offsets (int64), [bias,] result, [scratch where it lays out, as of ConvolutionKernels,] scratch of
-// positions_floats().
+// Addresses: input, weights, offsets (int64), [bias,] [addend,] result, [scratch where it lays out, as of ConvolutionKernels,] scratch
+// of positions_floats().
 // Weights: [groups][out_channels / kPanelChannels, rounded up][depth][kPanelChannels], zeros where there is no channel.
 struct PositionsKernels {
   BoundKernel convolve;

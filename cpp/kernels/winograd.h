@@ -1,6 +1,6 @@
 // Convolutions of float32 by 3x3 windows without strides or dilation, with 16 multiplications for four results instead of 36: F(2x2, 3x3) of
 // Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015), after Winograd. The windows of WindowSpec are the patches: 4x4
-// elements, at a stride of 2, of which 2x2 results are made. (+ bias) (then clamped)
+// elements, at a stride of 2, of which 2x2 results are made. (+ bias) (+ addend) (then clamped)
 #pragma once
 
 #include "kernels/convolution.h"
@@ -14,8 +14,8 @@ struct WinogradSpec : ConvolutionSpec {
 
 constexpr int64_t kPatch = 16;  // elements
 
-// Addresses: input, weights, weights as they came, offsets (int64) of a patch's elements, [bias,] result, scratch of group_floats for one group
-// or each part, scratch of matrices_floats for each part.
+// Addresses: input, weights, weights as they came, offsets (int64) of a patch's elements, [bias,] [addend,] result, scratch of group_floats for
+// one group or each part, scratch of matrices_floats for each part.
 // Weights: [groups][kPatch][out_channels / kConvolutionBlock, rounded up][in_channels][kConvolutionBlock], zeros where there is no channel.
 struct WinogradKernels {
   int64_t patches;  // that are computed at once, at most

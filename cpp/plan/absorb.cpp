@@ -57,21 +57,29 @@ class Absorber {
   }
 
   void absorb(int32_t i) {
-    const auto transfer = plan_.steps[i].tile->as_transfer();
-    if (!transfer) return;
-    const BufferId from = transfer->from.buffer, to = transfer->to.buffer;
+    auto transfer = plan_.steps[i].tile->as_transfer();
+    if (!transfer || absorb(*transfer, i) || !transfer->addend) return;
+    std::swap(transfer->from, *transfer->addend);
+    absorb(*transfer, i);
+  }
+
+  bool absorb(const TileExpression::Transfer& transfer, int32_t i) {
+    const BufferId from = transfer.from.buffer, to = transfer.to.buffer;
     const Buffer& buffer = plan_.buffers[from];
-    if (buffer.kind != Buffer::Kind::kWorkspace || buffer.pinned || writers_[from].size() != 1) return;
+    if (buffer.kind != Buffer::Kind::kWorkspace || buffer.pinned || writers_[from].size() != 1) return false;
     const int32_t maker = writers_[from][0];
-    if (!can_do_without(*transfer, i) || !is_there(to, maker, i)) return;
-    const auto place = write(maker, *transfer);
-    if (!place) return;
-    redirect_readers(*transfer, i, *place);
+    if (!can_do_without(transfer, i) || !is_there(to, maker, i)) return false;
+    if (transfer.addend && !can_be_added(transfer.addend->buffer, maker, i)) return false;
+    const auto place = write(maker, transfer);
+    if (!place) return false;
+    if (transfer.addend) note_addend(transfer.addend->buffer, maker, i);
+    redirect_readers(transfer, i, *place);
     plan_.steps[i].tile->keep_stores([](const TensorView&) { return false; });
     std::replace(writers_[to].begin(), writers_[to].end(), i, maker);
     std::vector<int32_t>& joined = plan_.steps[maker].joined;
     joined.insert(joined.end(), plan_.steps[i].joined.begin(), plan_.steps[i].joined.end());
     joined.push_back(plan_.steps[i].pc);
+    return true;
   }
 
   // All others that read what step `i` hands on can have it from where it is handed to.
@@ -97,6 +105,21 @@ class Absorber {
     });
   }
 
+  // Step `maker` finds in the buffer what step `i` would.
+  bool can_be_added(BufferId buffer, int32_t maker, int32_t i) const {
+    const auto& writers = writers_[buffer];
+    return std::all_of(writers.begin(), writers.end(), [&](int32_t step) { return step < maker; }) &&
+           std::none_of(plan_.steps.begin() + maker, plan_.steps.begin() + i,
+                        [](const SignatureStep& step) { return step.kind == Kind::kCall && step.barrier; });
+  }
+
+  // It is step `maker` that reads it now.
+  void note_addend(BufferId buffer, int32_t maker, int32_t i) {
+    std::vector<Reader>& readers = readers_[buffer];
+    std::erase_if(readers, [&](const Reader& reader) { return reader.step == i; });
+    readers.push_back({Reader::Kind::kOther, maker});
+  }
+
   // Step `maker` writes what the transfer reads to where the transfer puts it. Where that is, as the maker sees it.
   std::optional<TensorView> write(int32_t maker, const TileExpression::Transfer& transfer) {
     SignatureStep& step = plan_.steps[maker];
@@ -109,12 +132,11 @@ class Absorber {
     }
     if (which == writes.size() || writes[which].offset != transfer.from.offset) return std::nullopt;
     const TensorView& made = writes[which];
-    const auto strides = restrided(made.meta, transfer.from.meta, transfer.to.meta.strides);
-    if (!strides) return std::nullopt;
-    const TensorView place{transfer.to.buffer, transfer.to.offset, {made.meta.dtype, made.meta.sizes, *strides}};
+    const auto place = as_made(transfer.to, made.meta, transfer);
+    if (!place) return std::nullopt;
     const bool changed =
-        step.tile ? change_tile(step, made, place, transfer) : change_kernel(step, which, place, transfer);
-    return changed ? std::optional(place) : std::nullopt;
+        step.tile ? change_tile(step, made, *place, transfer) : change_kernel(step, which, *place, transfer);
+    return changed ? place : std::nullopt;
   }
 
   static bool change_tile(SignatureStep& step, const TensorView& made, const TensorView& place,
@@ -130,18 +152,30 @@ class Absorber {
   static bool change_kernel(SignatureStep& step, size_t which, const TensorView& place,
                             const TileExpression::Transfer& transfer) {
     std::shared_ptr<const void> specification = step.specification;
-    if (transfer.changes()) {
-      specification =
-          step.variants ? step.variants->clamped(specification.get(), transfer.least, transfer.most) : nullptr;
+    const TensorMeta& made = step.writes[which].meta;
+    const bool moves = !same_strides(made, place.meta);
+    if ((moves || transfer.changes()) && !step.variants) return false;
+    if (moves) specification = step.variants->placed(specification.get(), which, place.meta);
+    std::optional<TensorView> addend;
+    if (specification && transfer.addend) {
+      addend = as_made(*transfer.addend, made, transfer);
+      specification = addend ? step.variants->added(specification.get(), addend->meta) : nullptr;
     }
-    if (!specification) return false;
-    if (!same_strides(step.writes[which].meta, place.meta)) {
-      specification = step.variants ? step.variants->placed(specification.get(), which, place.meta) : nullptr;
-    }
+    if (specification && transfer.clamps())
+      specification = step.variants->clamped(specification.get(), transfer.least, transfer.most);
     if (!specification) return false;
     step.specification = std::move(specification);
     step.writes[which] = place;
+    if (addend) step.reads.push_back(std::move(*addend));
     return true;
+  }
+
+  // What the transfer sees over its iteration space, as the maker of what it hands on would.
+  static std::optional<TensorView> as_made(const TensorView& seen, const TensorMeta& made,
+                                           const TileExpression::Transfer& transfer) {
+    const auto strides = restrided(made, transfer.from.meta, seen.meta.strides);
+    if (!strides) return std::nullopt;
+    return TensorView{seen.buffer, seen.offset, {made.dtype, made.sizes, *strides}};
   }
 
   void redirect_readers(const TileExpression::Transfer& transfer, int32_t i, const TensorView& place) {

@@ -78,6 +78,7 @@ std::optional<KernelSlice> slice_of(const ConvolutionSpec& spec, int64_t count) 
   KernelSlice out{
       slice, {0, channels * spec.depth * kFloatBytes, 0}, channels * spec.out_channel * kFloatBytes, spec.parts};
   if (spec.has_bias) out.read_steps.push_back(channels * kFloatBytes);
+  if (spec.has_addend) out.read_steps.push_back(out.write_step);
   if (spec.lays_out) {
     const auto whole = std::make_shared<ConvolutionSpec>(spec);
     out.preparation = {kernels().convolution->lay_out, whole, spec.group_floats * kFloatBytes};
@@ -107,7 +108,7 @@ class ConvolutionVariants final : public KernelVariants {
 
   std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
     auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
-    return write == 0 && place(*spec, dims_, to) ? spec : nullptr;
+    return write == 0 && !spec->has_addend && place(*spec, dims_, to) ? spec : nullptr;
   }
   std::shared_ptr<const void> clamped(const void* specification, float least, float most) const override {
     auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
@@ -115,6 +116,13 @@ class ConvolutionVariants final : public KernelVariants {
     spec->clamps = true;
     spec->least = least;
     spec->most = most;
+    return spec;
+  }
+  std::shared_ptr<const void> added(const void* specification, const TensorMeta& addend) const override {
+    if (std::is_same_v<Spec, DepthwiseSpec>) return nullptr;
+    auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
+    if (spec->has_addend || spec->clamps || !lies_as_result(*spec, addend)) return nullptr;
+    spec->has_addend = true;
     return spec;
   }
   std::shared_ptr<const void> around_zeros(const void* specification, const TensorMeta& inside,
@@ -129,6 +137,12 @@ class ConvolutionVariants final : public KernelVariants {
   }
 
  private:
+  bool lies_as_result(const Spec& spec, const TensorMeta& tensor) const {
+    Spec there = spec;
+    return place(there, dims_, tensor) && there.out_image == spec.out_image && there.out_channel == spec.out_channel &&
+           there.out_row == spec.out_row;
+  }
+
   int64_t dims_;
 };
 

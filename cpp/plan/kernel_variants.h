@@ -35,6 +35,8 @@ class KernelVariants {
   virtual std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const = 0;
   // With what is below `least` in its only result made that, then what is above `most`; a NaN stays.
   virtual std::shared_ptr<const void> clamped(const void*, float /*least*/, float /*most*/) const { return nullptr; }
+  // With another tensor of float32, which it then reads last, added to its only result; `addend` sees it with the result's sizes.
+  virtual std::shared_ptr<const void> added(const void*, const TensorMeta& /*addend*/) const { return nullptr; }
   // Reading `inside`, with zeros around it, in place of its first input. `before`: how many of them come first, by dimension.
   virtual std::shared_ptr<const void> around_zeros(const void*, const TensorMeta& /*inside*/,
                                                    at::IntArrayRef /*before*/) const {

@@ -1,5 +1,6 @@
 #include "plan/product.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/dispatch.h"
@@ -160,24 +161,44 @@ bool suits_dots(const MatmulSpec& spec) {
 class ProductVariants final : public KernelVariants {
  public:
   // `bound`: the same after spec_of().
-  ProductVariants(Product product, const Product& bound)
-      : product_(std::move(product)), a_view_(bound.a_view), b_view_(bound.b_view) {}
+  ProductVariants(Product product, const Product& bound, bool takes_addend)
+      : product_(std::move(product)), a_view_(bound.a_view), b_view_(bound.b_view), takes_addend_(takes_addend) {}
 
   std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const override {
+    const auto& given = *static_cast<const MatmulSpec*>(specification);
     Product product = product_;
-    Dims& strides = product.c.strides;
-    for (size_t d = 0, at = 0; d < strides.size(); ++d) {
-      if (product.c.sizes[d] == 1) continue;
-      if (!product.c_dims.empty()) at = product.c_dims[d];
-      while (to.sizes[at] == 1) ++at;
-      strides[d] = to.strides[at++];
-    }
-    const auto spec = spec_of(product);
-    if (write != 0 || !spec || product.a_view != a_view_ || product.b_view != b_view_) return nullptr;
+    product.c = as_result(to);
+    const auto spec = bound_as_before(product);
+    if (write != 0 || !spec) return nullptr;
     auto placed = std::make_shared<MatmulSpec>(*spec);
-    placed->relu = static_cast<const MatmulSpec*>(specification)->relu;
-    placed->parts = static_cast<const MatmulSpec*>(specification)->parts;
+    placed->relu = given.relu;
+    placed->parts = given.parts;
+    const bool has_addend = given.has_addend || given.has_bias != product_.bias.has_value();
+    if (has_addend && !is_cut_alike(*spec, given)) return nullptr;
+    if (has_addend) put_addends(given, *placed);
     return placed;
+  }
+
+  // A bias, if it has none.
+  std::shared_ptr<const void> added(const void* specification, const TensorMeta& addend) const override {
+    const auto& given = *static_cast<const MatmulSpec*>(specification);
+    if (given.relu || given.has_addend || (given.has_bias && !takes_addend_)) return nullptr;
+    Product product = product_;
+    product.bias = as_result(addend);
+    const auto spec = bound_as_before(product);
+    if (!spec || !is_cut_alike(*spec, given)) return nullptr;
+    auto added = std::make_shared<MatmulSpec>(*spec);
+    std::copy_n(given.c_batch, 2, added->c_batch);
+    added->c_row = given.c_row;
+    added->parts = given.parts;
+    if (given.has_bias) {
+      added->has_addend = true;
+      std::copy_n(spec->bias_batch, 2, added->addend_batch);
+      added->addend_row = spec->bias_row;
+      std::copy_n(given.bias_batch, 2, added->bias_batch);
+      added->bias_row = given.bias_row;
+    }
+    return added;
   }
 
   std::shared_ptr<const void> clamped(const void* specification, float least, float most) const override {
@@ -188,8 +209,37 @@ class ProductVariants final : public KernelVariants {
   }
 
  private:
+  // What has the sizes of the result.
+  Matrices as_result(const TensorMeta& meta) const {
+    Matrices out = product_.c;
+    for (size_t d = 0, at = 0; d < out.strides.size(); ++d) {
+      if (out.sizes[d] == 1) continue;
+      if (!product_.c_dims.empty()) at = product_.c_dims[d];
+      while (meta.sizes[at] == 1) ++at;
+      out.strides[d] = meta.strides[at++];
+    }
+    return out;
+  }
+  // If that does not exchange its factors.
+  std::optional<MatmulSpec> bound_as_before(Product& product) const {
+    const auto spec = spec_of(product);
+    return spec && product.a_view == a_view_ && product.b_view == b_view_ ? spec : std::nullopt;
+  }
+  static bool is_cut_alike(const MatmulSpec& a, const MatmulSpec& b) {
+    return a.rows == b.rows && std::equal(a.batches, a.batches + 2, b.batches);
+  }
+  static void put_addends(const MatmulSpec& from, MatmulSpec& to) {
+    to.has_bias = from.has_bias;
+    to.has_addend = from.has_addend;
+    to.bias_row = from.bias_row;
+    to.addend_row = from.addend_row;
+    std::copy_n(from.bias_batch, 2, to.bias_batch);
+    std::copy_n(from.addend_batch, 2, to.addend_batch);
+  }
+
   Product product_;
   TensorView a_view_, b_view_;
+  bool takes_addend_;
 };
 
 }  // namespace
@@ -205,9 +255,9 @@ void insert_one(Matrices& m, int64_t place) {
   m.strides.insert(m.strides.begin() + place, 1);
 }
 
-bool bind_product_into(Binding& binding, Product& product, const TensorView& to) {
+BoundKernel bind_product_into(Binding& binding, Product& product, const TensorView& to) {
   auto spec = spec_of(product);
-  if (!spec || (is_large(*spec) && !binding.beats_any_size())) return false;
+  if (!spec || (is_large(*spec) && !binding.beats_any_size())) return nullptr;
   spec->parts = binding.parts(multiplications(*spec) * kMultiplicationNanoseconds);
   const MatmulKernels& table = *kernels().matmul;
   BoundKernel kernel = nullptr;
@@ -231,13 +281,16 @@ bool bind_product_into(Binding& binding, Product& product, const TensorView& to)
   }
   if (product.bias_view) reads.push_back(*product.bias_view);
   binding.run_with(kernel, *spec, std::move(reads), std::move(writes));
-  return true;
+  return kernel;
 }
 
 bool bind_product(Binding& binding, Product product, const TensorMeta& result) {
   const std::optional<Product> given = binding.takes_variants() ? std::optional(product) : std::nullopt;
-  if (!bind_product_into(binding, product, binding.result(0, at::kFloat, result.sizes, result.strides))) return false;
-  if (given) binding.can_also(std::make_shared<const ProductVariants>(*given, product));
+  const BoundKernel kernel =
+      bind_product_into(binding, product, binding.result(0, at::kFloat, result.sizes, result.strides));
+  if (!kernel) return false;
+  if (given)
+    binding.can_also(std::make_shared<const ProductVariants>(*given, product, kernel != kernels().matmul->dots));
   return true;
 }
 

@@ -38,8 +38,9 @@ struct Product {
 // Binds the product as result 0, which looks like `result`. False: LibTorch does it as well, or no kernel can.
 bool bind_product(Binding& binding, Product product, const TensorMeta& result);
 
-// The same into what the binder has made for it: a result or scratch. Which factor was bound as the left one is left in `product`.
-bool bind_product_into(Binding& binding, Product& product, const TensorView& to);
+// The same into what the binder has made for it: a result or scratch. Which factor was bound as the left one is left in `product`. The kernel that it
+// is bound to, or NULL.
+BoundKernel bind_product_into(Binding& binding, Product& product, const TensorView& to);
 
 // Argument i, if it is one of float32 that is not empty, with so many dimensions.
 const TensorView* float_tensor(const Binding& binding, size_t i, int64_t least_dim, int64_t most_dim);

@@ -182,12 +182,23 @@ std::optional<TileExpression::Transfer> TileExpression::as_transfer() const {
   Transfer transfer{.from = {}, .to = stores_[0].to};
   const NodeData* made = &nodes_[stores_[0].node];
   while (made->kind == NodeData::Kind::kOp) {
-    made = clamped_by(*made, transfer);
+    made = made->code == TileOpcode::kAdd ? added_by(*made, transfer) : clamped_by(*made, transfer);
     if (!made) return std::nullopt;
   }
   if (made->kind != NodeData::Kind::kLoad || made->view.meta.dtype != transfer.to.meta.dtype) return std::nullopt;
   transfer.from = made->view;
   return transfer;
+}
+
+// What the operation adds the addend to: that is what the other one is as well. NULL: it adds something else.
+const TileExpression::NodeData* TileExpression::added_by(const NodeData& op, Transfer& transfer) const {
+  const auto is_plain = [](const NodeData& node) {
+    return node.kind == NodeData::Kind::kLoad && node.view.meta.dtype == at::kFloat;
+  };
+  const NodeData &to = nodes_[op.inputs[0]], &addend = nodes_[op.inputs[1]];
+  if (op.type != TileType::kFloat || !is_plain(to) || !is_plain(addend)) return nullptr;
+  transfer.addend = addend.view;
+  return &to;
 }
 
 // What the operation bounds; the bounds of `transfer`, which come after it, are then its own as well. NULL: it does something else.

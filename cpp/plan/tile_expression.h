@@ -62,12 +62,15 @@ class TileExpression {
   }
   bool stores_nothing() const { return stores_.empty(); }
 
-  // All that an expression does, if that is to hand elements on from one load to one store, unchanged or within bounds.
+  // All that an expression does, if that is to hand elements on from one load to one store, unchanged, with another's of float32 added or within
+  // bounds.
   struct Transfer {
-    TensorView from, to;                       // over the iteration space
+    TensorView from, to;  // over the iteration space
+    std::optional<TensorView> addend{};
     float least = -INFINITY, most = INFINITY;  // what is below or above is made these
 
-    bool changes() const { return least != -INFINITY || most != INFINITY; }
+    bool clamps() const { return least != -INFINITY || most != INFINITY; }
+    bool changes() const { return addend || clamps(); }
   };
   std::optional<Transfer> as_transfer() const;
   // Whether it does nothing but make elements 0.
@@ -99,6 +102,7 @@ class TileExpression {
 
   Node as_converted_to_32(Node node);
   const NodeData* clamped_by(const NodeData& op, Transfer& transfer) const;
+  const NodeData* added_by(const NodeData& op, Transfer& transfer) const;
   // The load reads just what the store writes, element by element.
   bool hands_on(const Store& store, const TensorView& load) const;
 

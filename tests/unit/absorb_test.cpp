@@ -111,6 +111,180 @@ INSTANTIATE_TEST_SUITE_P(
                               2}),
     [](const auto& info) { return std::string(info.param.name); });
 
+struct Residual {
+  const char* name;
+  const char* text;
+  int kernels;
+};
+
+void PrintTo(const Residual& residual, std::ostream* out) { *out << residual.name; }
+
+class AbsorbAddends : public testing::TestWithParam<Residual> {};
+
+TEST_P(AbsorbAddends, of_products) {
+  Both both(std::string(R"(graph(%x : Tensor, %w : Tensor, %b : Tensor, %y : Tensor, %z : Tensor):
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %two : int = prim::Constant[value=2]()
+  %none : NoneType = prim::Constant[value=None]()
+  %p : Tensor = aten::linear(%x, %w, %b)
+)") + GetParam().text);
+  for (int64_t rows : {2, 13, 200}) {
+    for (int64_t width : {5, 16, 37, 130}) {
+      for (int64_t depth : {3, 500}) {
+        EXPECT_EQ(both.run_often({numbers({rows, depth}), numbers({width, depth}), numbers({width}),
+                                  numbers({rows, width}), numbers({rows, width})}),
+                  GetParam().kernels)
+            << rows << " x " << depth << " x " << width;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Residual, AbsorbAddends,
+    testing::Values(Residual{"before", "%r : Tensor = aten::add.Tensor(%y, %p, %one)\n return (%r)", 1},
+                    Residual{"behind", "%r : Tensor = aten::add.Tensor(%p, %y, %one)\n return (%r)", 1},
+                    Residual{"in_place", "%r : Tensor = aten::add_.Tensor(%p, %y, %one)\n return (%r)", 1},
+                    Residual{"then_relu", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+            %r : Tensor = aten::relu(%s)
+            return (%r))",
+                             1},
+                    Residual{"after_relu", R"(%s : Tensor = aten::relu(%p)
+            %r : Tensor = aten::add.Tensor(%y, %s, %one)
+            return (%r))",
+                             2},
+                    Residual{"two", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+            %r : Tensor = aten::add.Tensor(%z, %s, %one)
+            return (%r))",
+                             2},
+                    Residual{"twice", "%r : Tensor = aten::add.Tensor(%y, %p, %two)\n return (%r)", 2},
+                    Residual{"itself", "%r : Tensor = aten::add.Tensor(%p, %p, %one)\n return (%r)", 2},
+                    Residual{"of_another_product", R"(%q : Tensor = aten::linear(%x, %w, %none)
+            %r : Tensor = aten::add.Tensor(%p, %q, %one)
+            return (%r))",
+                             2},
+                    Residual{"made_later", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
+            %r : Tensor = aten::add.Tensor(%p, %m, %one)
+            return (%r))",
+                             2},
+                    Residual{"made_before", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
+            %q : Tensor = aten::linear(%x, %w, %b)
+            %r : Tensor = aten::add.Tensor(%q, %m, %one)
+            return (%r))",
+                             2},
+                    Residual{"also_returned", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+            %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%p, %s)
+            return (%r))",
+                             2},
+                    Residual{"of_a_row", R"(%f : Tensor = aten::select.int(%y, %zero, %zero)
+            %r : Tensor = aten::add.Tensor(%p, %f, %one)
+            return (%r))",
+                             1},
+                    Residual{"into_a_concatenation", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+            %l : Tensor[] = prim::ListConstruct(%s, %z)
+            %r : Tensor = aten::cat(%l, %one)
+            return (%r))",
+                             2},
+                    Residual{"changed_in_between", R"(%c : Tensor = aten::mul.Tensor(%y, %z)
+            %q : Tensor = aten::linear(%x, %w, %none)
+            %d : Tensor = aten::mul_.Tensor(%c, %z)
+            %r : Tensor = aten::add.Tensor(%q, %c, %one)
+            return (%r))",
+                             2}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(AbsorbAddends, products_without_bias_take_one_instead) {
+  Both both(R"(graph(%x : Tensor, %w : Tensor, %b : Tensor):
+    %one : int = prim::Constant[value=1]()
+    %p : Tensor = aten::matmul(%x, %w)
+    %r : Tensor = aten::add.Tensor(%p, %b, %one)
+    return (%r))");
+  for (int64_t rows : {1, 4, 30}) {
+    for (int64_t width : {1, 7, 40}) {
+      const at::Tensor x = numbers({rows, 6}), stack = numbers({3, 2, rows, 6}), w = numbers({6, width});
+      EXPECT_EQ(both.run_often({x, w, numbers({width})}), 1) << rows << " x " << width;
+      EXPECT_EQ(both.run_often({stack, w, numbers({width})}), 1) << rows << " x " << width;
+      EXPECT_EQ(both.run_often({stack, w, numbers({3, 2, rows, width})}), 1) << rows << " x " << width;
+      EXPECT_EQ(both.run_often({stack, numbers({3, 2, 6, width}), numbers({3, 2, rows, width})}), 1);
+      EXPECT_EQ(both.run_often({stack, w, numbers({2, rows, width})}), 2) << "an addend for two of six";
+    }
+  }
+}
+
+// Of a constant weight, also in a single row.
+TEST(AbsorbAddends, products_with_packed_weights) {
+  for (int64_t width : {3, 40, 150}) {
+    Both both(R"(graph(%x : Tensor, %y : Tensor):
+      %w : Tensor = stator::LoadState[slot=0]()
+      %b : Tensor = stator::LoadState[slot=1]()
+      %one : int = prim::Constant[value=1]()
+      %p : Tensor = aten::linear(%x, %w, %b)
+      %s : Tensor = aten::add.Tensor(%y, %p, %one)
+      %r : Tensor = aten::relu(%s)
+      return (%r))",
+              {numbers({width, 20}), numbers({width})});
+    for (int64_t rows : {1, 2, 3, 30, 100})
+      EXPECT_EQ(both.run_often({numbers({rows, 20}), numbers({rows, width})}), 1) << rows << " x " << width;
+    EXPECT_EQ(both.run_often({numbers({20}), numbers({width})}), 1) << width;
+    EXPECT_EQ(both.run_often({numbers({4, 20}), numbers({width})}), 1) << width;
+    EXPECT_EQ(both.run_often({numbers({4, 20}), numbers({width, 4}).t()}), 2) << width << ", an addend of columns";
+  }
+}
+
+struct Addition {
+  const char* name;
+  std::vector<int64_t> x, weight;
+  int64_t stride, padding, groups;
+  int kernels = 1;
+};
+
+void PrintTo(const Addition& addition, std::ostream* out) { *out << addition.name; }
+
+class AbsorbAddendsInto : public testing::TestWithParam<Addition> {};
+
+TEST_P(AbsorbAddendsInto, a_convolution) {
+  const auto& [name, x, w, stride, padding, groups, kernels] = GetParam();
+  const auto pair = [](int64_t n) { return "[" + std::to_string(n) + ", " + std::to_string(n) + "]"; };
+  for (const bool biased : {true, false}) {
+    Both both(R"(graph(%x : Tensor, %y : Tensor):
+      %w : Tensor = stator::LoadState[slot=0]()
+      %one : int = prim::Constant[value=1]()
+      %two : float = prim::Constant[value=2.]()
+      %minus : float = prim::Constant[value=-5.]()
+      %ones : int[] = prim::Constant[value=[1, 1]]()
+)" +
+                  std::string(biased ? "      %b : Tensor = stator::LoadState[slot=1]()\n"
+                                     : "      %b : NoneType = prim::Constant[value=None]()\n") +
+                  "      %stride : int[] = prim::Constant[value=" + pair(stride) + "]()\n" +
+                  "      %padding : int[] = prim::Constant[value=" + pair(padding) + "]()\n" +
+                  "      %groups : int = prim::Constant[value=" + std::to_string(groups) + "]()\n" + R"(
+      %p : Tensor = aten::conv2d(%x, %w, %b, %stride, %padding, %ones, %groups)
+      %s : Tensor = aten::add.Tensor(%p, %y, %one)
+      %r : Tensor = aten::clamp(%s, %minus, %two)
+      return (%r))",
+              {numbers(w), numbers({w[0]})});
+    const at::Tensor in = numbers(x);
+    const at::Tensor y =
+        numbers(at::conv2d(in, numbers(w), {}, {stride, stride}, {padding, padding}, 1, groups).sizes());
+    EXPECT_EQ(both.run_often({in, y}), kernels);
+    EXPECT_EQ(both.run_often({in, y.to(at::MemoryFormat::ChannelsLast).clone()}), 2) << "one that lies otherwise";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, AbsorbAddendsInto,
+                         testing::Values(Addition{"winograd", {1, 24, 14, 14}, {40, 24, 3, 3}, 1, 1, 1},
+                                         Addition{"winograd_of_images", {2, 64, 9, 21}, {64, 64, 3, 3}, 1, 1, 1},
+                                         Addition{"panels", {1, 70, 12, 12}, {80, 70, 1, 1}, 1, 0, 1},
+                                         Addition{"panels_in_parts", {1, 300, 12, 12}, {80, 300, 1, 1}, 1, 0, 1},
+                                         Addition{"positions", {1, 150, 7, 7}, {80, 150, 1, 1}, 1, 0, 1},
+                                         Addition{"positions_in_parts", {2, 250, 7, 5}, {66, 250, 1, 1}, 1, 0, 1},
+                                         Addition{"rows", {1, 3, 40, 40}, {12, 3, 5, 5}, 1, 2, 1},
+                                         Addition{"rows_among_others", {2, 3, 9, 9}, {12, 3, 5, 5}, 1, 0, 1},
+                                         Addition{"groups", {2, 12, 11, 10}, {20, 3, 3, 3}, 2, 1, 4},
+                                         Addition{"channels_alone", {1, 12, 14, 14}, {12, 1, 3, 3}, 1, 1, 12, 2}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
 // %a is needed where a run leaves the plan.
 TEST(AbsorbCopies, a_relu_is_apart_if_the_rest_of_a_run_may_need_what_it_reads) {
   Both both(R"(graph(%x : Tensor, %w : Tensor, %chosen : Tensor):

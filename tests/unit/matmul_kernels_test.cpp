@@ -22,8 +22,9 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
   }
   bool is_narrow(BoundKernel kernel) const { return stored(kernel) != at::kFloat; }
 
-  // a b + bias by a kernel, into rows with gaps. `b` with any strides.
-  void check(BoundKernel kernel, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, bool relu) {
+  // a b + bias + addend by a kernel, into rows with gaps. `b` with any strides.
+  void check(BoundKernel kernel, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, bool relu,
+             const at::Tensor& addend = {}) {
     MatmulSpec spec;
     spec.rows = a.size(0);
     spec.columns = b.size(1);
@@ -34,6 +35,8 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
     spec.b_column = b.stride(1);
     spec.c_row = spec.columns + kGap;
     spec.has_bias = bias.defined();
+    spec.has_addend = addend.defined();
+    spec.addend_row = addend.defined() ? addend.stride(0) : 0;
     spec.relu = relu;
     const at::Tensor out = at::full({spec.rows, spec.c_row}, 7.0f);
     const at::Tensor panels = at::full({panel_floats(spec.columns, spec.depth, table().panel)}, 9.0f);
@@ -46,11 +49,13 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
       addresses[1] = narrow.data_ptr();
     }
     if (bias.defined()) addresses.push_back(bias.data_ptr());
+    if (addend.defined()) addresses.push_back(addend.data_ptr());
     addresses.push_back(out.data_ptr());
     addresses.push_back(panels.data_ptr());
     ASSERT_TRUE(kernel(&spec, addresses.data()));
     at::Tensor expected = at::matmul(a.to(at::kDouble), b.to(stored(kernel)).to(at::kDouble));
     if (bias.defined()) expected = expected + bias;
+    if (addend.defined()) expected = expected + addend;
     if (relu) expected = at::relu(expected);
     const at::Tensor actual = out.narrow(1, 0, spec.columns);
     ASSERT_TRUE(at::allclose(actual.to(at::kDouble), expected, 1.3e-6, 1e-5, true))
@@ -81,6 +86,13 @@ class MatmulKernel : public testing::TestWithParam<const KernelTable*> {
     check(table().packing, a, b_gaps, bias, true);
     check(table().packing, a, b_rows, none, false);
     check(table().dots, a, b, none, true);
+    const at::Tensor addend = at::randn({rows, columns + 5}).narrow(1, 2, columns);
+    for (const BoundKernel kernel : {table().packed, table().packing}) {
+      check(kernel, a, b, bias, true, addend);
+      check(kernel, a, b, none, false, addend);
+    }
+    check(table().packed_half, a, b, bias, false, addend);
+    check(table().rows, a, b_rows, bias, true, addend);
   }
 };
 

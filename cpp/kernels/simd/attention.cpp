@@ -68,8 +68,7 @@ float exponentials(float* scores, int64_t keys, int64_t all) {
 // Some rows of q against all keys.
 void attend_rows(const AttentionSpec& spec, const Head& head, int64_t query, int64_t rows) {
   multiply<Last::kPartOfPanel>(Product<>{rows, spec.keys, spec.depth, head.q + query * spec.q[2], spec.q[2], 1,
-                                         head.panels, kPanel, kPanel * spec.depth, head.scores, head.score_row, nullptr,
-                                         0, false});
+                                         head.panels, kPanel, kPanel * spec.depth, head.scores, head.score_row});
   int64_t most_keys = 0;
   for (int64_t r = 0; r < rows; ++r) {
     float* scores = head.scores + r * head.score_row;
@@ -80,7 +79,7 @@ void attend_rows(const AttentionSpec& spec, const Head& head, int64_t query, int
     most_keys = keys > most_keys ? keys : most_keys;
   }
   multiply<Last::kPart>(Product<>{rows, spec.columns, most_keys, head.scores, head.score_row, 1, head.v, spec.v[2],
-                                  kPanel, head.out + query * spec.out[2], spec.out[2], nullptr, 0, false});
+                                  kPanel, head.out + query * spec.out[2], spec.out[2]});
 }
 
 void attend_head(const AttentionSpec& spec, const Head& head) {

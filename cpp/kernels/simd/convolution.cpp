@@ -28,6 +28,38 @@ struct FromInput {
   }
 };
 
+// Results of a tile are neighbours, the first of them at `place`.
+template <int kRows, int kVectors>
+STATOR_INLINE void finish_direct(const ConvolutionSpec& spec, const Group& group, int64_t place, const Tile& tile,
+                                 const Lanes (&sums)[kRows * kVectors]) {
+  const Part part(tile.last);
+  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+    constexpr int kRow = i.value / kVectors, kVector = i.value % kVectors;
+    constexpr bool kInPart = kVector == kVectors - 1;
+    const int64_t at = place + kRow * spec.out_channel + kVector * kWidth;
+    Lanes sum = sums[i.value];
+    if (group.addend) sum += kInPart ? part.load(group.addend + at) : load(group.addend + at);
+    if (spec.clamps) sum = clamped(sum, spec.least, spec.most);
+    kInPart ? part.store(sum, group.out + at) : store(sum, group.out + at);
+  });
+}
+
+// Among those of a tile are positions between rows.
+template <int kRows, int kVectors>
+STATOR_INLINE void finish_by_rows(const ConvolutionSpec& spec, const Group& group, int64_t place, const Tile& tile,
+                                  const Lanes (&sums)[kRows * kVectors]) {
+  const bool clamps = spec.clamps && !group.addend;
+  TileRows<kRows, kVectors> rows;
+  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+    const Lanes sum = clamps ? clamped(sums[i.value], spec.least, spec.most) : sums[i.value];
+    store(sum, rows[i.value / kVectors] + i.value % kVectors * kWidth);
+  });
+  if (!group.addend) return put_rows<kRows, kVectors>(spec, rows, tile, group.out + place);
+  for_each_row_of<kVectors>(spec, tile, [&](int64_t at, int64_t to, int64_t count) {
+    for (int r = 0; r < kRows; ++r) put_added(spec, group, rows[r] + at, count, place + r * spec.out_channel + to);
+  });
+}
+
 template <int kRows, int kVectors, bool kPartly>
 void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, const Tile& tile) {
   const float* weights = group.weights + channel / kBlock * spec.depth * kBlock + channel % kBlock;
@@ -35,24 +67,9 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
   Lanes sums[kRows * kVectors];
   const float* bias = group.bias ? group.bias + channel : nullptr;
   sum_up<kRows, kVectors>(bias, weights, spec.depth, spec.depth * kBlock, right, sums);
-  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-    if (spec.clamps) sums[i.value] = clamped(sums[i.value], spec.least, spec.most);
-  });
-  float* out = group.out + channel * spec.out_channel;
-  if (tile.out >= 0) {
-    const Part part(tile.last);
-    each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-      constexpr int kRow = i.value / kVectors, kVector = i.value % kVectors;
-      float* to = out + kRow * spec.out_channel + tile.out + kVector * kWidth;
-      kVector == kVectors - 1 ? part.store(sums[i.value], to) : store(sums[i.value], to);
-    });
-    return;
-  }
-  float rows[kRows][(kVectors + 1) * kWidth];  // whole vectors are read of what is left
-  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-    store(sums[i.value], rows[i.value / kVectors] + i.value % kVectors * kWidth);
-  });
-  put_rows<kRows, kVectors>(spec, rows, tile, out);
+  const int64_t first = channel * spec.out_channel;
+  tile.out >= 0 ? finish_direct<kRows, kVectors>(spec, group, first + tile.out, tile, sums)
+                : finish_by_rows<kRows, kVectors>(spec, group, first, tile, sums);
 }
 
 // All output channels of a block. Beyond the last element of the input there may be nothing to read.
@@ -102,14 +119,17 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
   Lanes sums[kRows * kVectors];
   const float* bias = group.bias && first == 0 ? group.bias + channel : nullptr;
   sum_up<kRows, kVectors>(bias, weights, last - first, spec.depth * kBlock, SideBySide<kVectors>{partial.panel}, sums);
-  float* out = group.out + channel * spec.out_channel + tile.position;
+  const int64_t place = channel * spec.out_channel + tile.position;
+  const float* addend = partial.is_last ? group.addend : nullptr;
   const Part part(tile.last);
   each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
     constexpr int kRow = i.value / kVectors, kVector = i.value % kVectors;
     constexpr bool kInPart = kVector == kVectors - 1;
-    float* to = out + kRow * spec.out_channel + kVector * kWidth;
+    const int64_t at = place + kRow * spec.out_channel + kVector * kWidth;
+    float* to = group.out + at;
     Lanes sum = sums[i.value];
     if (first > 0) sum += kInPart ? part.load(to) : load(to);
+    if (addend) sum += kInPart ? part.load(addend + at) : load(addend + at);
     if (spec.clamps && partial.is_last) sum = clamped(sum, spec.least, spec.most);
     kInPart ? part.store(sum, to) : store(sum, to);
   });

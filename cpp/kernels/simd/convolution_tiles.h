@@ -64,7 +64,7 @@ STATOR_INLINE void with_vectors(const Tile& tile, const F& f) {
 
 // What the kernels' addresses have in common; `more` are the others.
 struct Operands {
-  const float *in, *weights, *given, *bias;  // given: weights as they came, where the kernel asks for them
+  const float *in, *weights, *given, *bias, *addend;  // given: weights as they came, where the kernel asks for them
   const int64_t* offsets;
   float *out, *layout;
   void* const* more;
@@ -77,6 +77,7 @@ inline Operands operands_of(const ConvolutionSpec& spec, void* const* addresses,
   if (asks_for_given) operands.given = static_cast<const float*>(*addresses++);
   operands.offsets = static_cast<const int64_t*>(*addresses++);
   if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
+  if (spec.has_addend) operands.addend = static_cast<const float*>(*addresses++);
   operands.out = static_cast<float*>(*addresses++);
   if (spec.lays_out) operands.layout = static_cast<float*>(*addresses++);
   operands.more = addresses;
@@ -85,7 +86,7 @@ inline Operands operands_of(const ConvolutionSpec& spec, void* const* addresses,
 
 // One group of one image.
 struct Group {
-  const float *in, *weights, *bias;
+  const float *in, *weights, *bias, *addend;
   const int64_t* offsets;
   float* out;
 };
@@ -99,8 +100,22 @@ inline Group group_of(const ConvolutionSpec& spec, const Operands& operands, int
   out.weights = operands.weights + group * weights;
   if (operands.bias) out.bias = operands.bias + group * spec.out_channels;
   out.offsets = operands.offsets;
-  out.out = operands.out + image * spec.out_image + group * spec.out_channels * spec.out_channel;
+  const int64_t first = image * spec.out_image + group * spec.out_channels * spec.out_channel;
+  if (operands.addend) out.addend = operands.addend + first;
+  out.out = operands.out + first;
   return out;
+}
+
+// Results that are not complete yet, whole vectors of which are read, to `place`: with the addend, then clamped.
+STATOR_INLINE void put_added(const ConvolutionSpec& spec, const Group& group, const float* from, int64_t count,
+                             int64_t place) {
+  const float* addend = group.addend + place;
+  float* to = group.out + place;
+  const auto complete = [&](Lanes sum) { return spec.clamps ? clamped(sum, spec.least, spec.most) : sum; };
+  for (; count > kWidth; count -= kWidth, from += kWidth, addend += kWidth, to += kWidth)
+    store(complete(load(from) + load(addend)), to);
+  const Part part(count);
+  part.store(complete(load(from) + part.load(addend)), to);
 }
 
 // f(i, input, pieces, part) for group i of all images, its input laid out in `scratch` if the specification says so. Each group has so many

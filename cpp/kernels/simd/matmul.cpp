@@ -15,8 +15,17 @@ template <class B = float>
 struct Operands {
   const float* a;
   const B* b;
-  const float* bias;
+  const float *bias, *addend;
   float* c;
+
+  // To another batch. Steps are 0 where there is no operand.
+  STATOR_INLINE void move(int64_t a_by, int64_t b_by, int64_t bias_by, int64_t addend_by, int64_t c_by) {
+    a += a_by;
+    b += b_by;
+    bias += bias_by;
+    addend += addend_by;
+    c += c_by;
+  }
 };
 
 template <class B = float>
@@ -25,6 +34,7 @@ Operands<B> operands_of(const MatmulSpec& spec, void* const* addresses) {
   operands.a = static_cast<const float*>(*addresses++);
   operands.b = static_cast<const B*>(*addresses++);
   if (spec.has_bias) operands.bias = static_cast<const float*>(*addresses++);
+  if (spec.has_addend) operands.addend = static_cast<const float*>(*addresses++);
   operands.c = static_cast<float*>(*addresses++);
   return operands;
 }
@@ -32,10 +42,8 @@ Operands<B> operands_of(const MatmulSpec& spec, void* const* addresses) {
 // Of batch i in the outer dimension, j in the inner one.
 template <class B>
 Operands<B> batch_of(const MatmulSpec& spec, Operands<B> operands, int64_t i, int64_t j) {
-  operands.a += i * spec.a_batch[0] + j * spec.a_batch[1];
-  operands.b += i * spec.b_batch[0] + j * spec.b_batch[1];
-  operands.c += i * spec.c_batch[0] + j * spec.c_batch[1];
-  if (operands.bias) operands.bias += i * spec.bias_batch[0] + j * spec.bias_batch[1];
+  const auto by = [&](const int64_t (&steps)[2]) { return i * steps[0] + j * steps[1]; };
+  operands.move(by(spec.a_batch), by(spec.b_batch), by(spec.bias_batch), by(spec.addend_batch), by(spec.c_batch));
   return operands;
 }
 
@@ -53,10 +61,7 @@ void for_batches(const MatmulSpec& spec, const Operands<B>& operands, int64_t fi
     Operands<B> one = batch_of(spec, operands, i, j);
     for (; j < inner && batch < last; ++j, ++batch) {
       f(one);
-      one.a += spec.a_batch[1];
-      one.b += spec.b_batch[1];
-      one.c += spec.c_batch[1];
-      if (one.bias) one.bias += spec.bias_batch[1];
+      one.move(spec.a_batch[1], spec.b_batch[1], spec.bias_batch[1], spec.addend_batch[1], spec.c_batch[1]);
     }
   }
 }
@@ -64,13 +69,14 @@ void for_batches(const MatmulSpec& spec, const Operands<B>& operands, int64_t fi
 // Of all batches.
 template <class B, class F>
 void for_each_batch(const MatmulSpec& spec, const Operands<B>& operands, const F& f) {
-  for_batches(spec, operands, 0, spec.batches[0] * spec.batches[1], f);
+  const int64_t batches = spec.batches[0] * spec.batches[1];
+  batches == 1 ? f(operands) : for_batches(spec, operands, 0, batches, f);
 }
 
 template <class B>
 Product<B> product_of(const MatmulSpec& spec, const Operands<B>& one, int64_t b_step, int64_t b_panel) {
-  return {spec.rows, spec.columns, spec.depth, one.a,      spec.a_row, spec.a_step,   one.b,
-          b_step,    b_panel,      one.c,      spec.c_row, one.bias,   spec.bias_row, spec.relu};
+  return {spec.rows, spec.columns, spec.depth, one.a,    spec.a_row,    spec.a_step, one.b,           b_step,
+          b_panel,   one.c,        spec.c_row, one.bias, spec.bias_row, one.addend,  spec.addend_row, spec.relu};
 }
 
 // How a product is cut into pieces that have the same sums as they have in the whole: into what multiply() takes one after the other.
@@ -92,6 +98,7 @@ Product<B> rows_of(Product<B> product, int64_t row, int64_t rows) {
   product.a += row * product.a_row;
   product.c += row * product.c_row;
   if (product.bias) product.bias += row * product.bias_row;
+  if (product.addend) product.addend += row * product.addend_row;
   return product;
 }
 
@@ -101,6 +108,7 @@ Product<B> columns_of(Product<B> product, int64_t column, int64_t columns) {
   product.b += column / kPanel * product.b_panel;
   product.c += column;
   if (product.bias) product.bias += column;
+  if (product.addend) product.addend += column;
   return product;
 }
 
@@ -156,7 +164,7 @@ void packing_in_parts(const MatmulSpec& spec, Operands<> operands, float* panels
 
 bool packing(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const MatmulSpec*>(specification);
-  auto* panels = static_cast<float*>(addresses[spec.has_bias ? 4 : 3]);
+  auto* panels = static_cast<float*>(addresses[3 + (spec.has_bias ? 1 : 0) + (spec.has_addend ? 1 : 0)]);
   if (spec.parts > 1) {
     packing_in_parts(spec, operands_of(spec, addresses), panels);
     return true;
@@ -277,11 +285,9 @@ void dot(const MatmulSpec& spec, const Operands<>& one) {
 // Up to here a dot product takes as long for its end, the sum of a vector's elements, as for its terms.
 constexpr int64_t kShortDot = 8 * kWidth;
 
-// The sums of the only dot products of eight batches; of(i) is one of them.
-template <class Of>
-STATOR_INLINE void sums_of_eight(int64_t depth, const Of& of, float (&out)[8]) {
-  const float *a[8], *b[8];
-  each<8>([&](auto i) { a[i.value] = of(i.value).a, b[i.value] = of(i.value).b; });
+// The only dot products of eight batches.
+STATOR_INLINE void sums_of_eight(int64_t depth, const float* const (&a)[8], const float* const (&b)[8],
+                                 float (&out)[8]) {
   Lanes sums[8];
   each<8>([&](auto i) { sums[i.value] = Lanes{}; });
   add_along(depth, [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
@@ -294,8 +300,13 @@ STATOR_INLINE void sums_of_eight(int64_t depth, const Of& of, float (&out)[8]) {
 
 // Of eight neighbours in the inner dimension of batches, of which those from `begin` on are stored.
 void dots_of_neighbours(const MatmulSpec& spec, const Operands<>& first, int64_t begin) {
+  const float *a[8], *b[8];
+  each<8>([&](auto i) {
+    a[i.value] = first.a + i.value * spec.a_batch[1];
+    b[i.value] = first.b + i.value * spec.b_batch[1];
+  });
   float out[8];
-  sums_of_eight(spec.depth, [&](int64_t i) { return batch_of(spec, first, 0, i); }, out);
+  sums_of_eight(spec.depth, a, b, out);
   if (first.bias) {
     for (int64_t i = begin; i < 8; ++i) out[i] += first.bias[i * spec.bias_batch[1]];
   }
@@ -307,8 +318,10 @@ void dots_of_neighbours(const MatmulSpec& spec, const Operands<>& first, int64_t
 
 // Of eight batches, of which the first `count` are stored.
 void dots_of_eight(const MatmulSpec& spec, const Operands<> (&of)[8], int64_t count) {
+  const float *a[8], *b[8];
+  each<8>([&](auto i) { a[i.value] = of[i.value].a, b[i.value] = of[i.value].b; });
   float out[8];
-  sums_of_eight(spec.depth, [&](int64_t i) { return of[i]; }, out);
+  sums_of_eight(spec.depth, a, b, out);
   for (int64_t i = 0; i < count; ++i) finish<1>(out + i, 1, of[i].bias, 0, spec.relu, of[i].c);
 }
 

@@ -28,6 +28,8 @@ struct Strip {
   int64_t c_row;
   const float* bias;  // added, NULL if nothing is: the bias, or what c has from an earlier part of the sum
   int64_t bias_row;
+  const float* addend;  // added after it, or NULL
+  int64_t addend_row;
   bool relu;
   int64_t last;  // columns of the strip's last vector
 };
@@ -42,17 +44,25 @@ enum class Last { kAll, kPartOfPanel, kPart };
 // What becomes of the sums of a tile.
 template <int kRows, int kAcross, Last kLast, class B>
 STATOR_INLINE void finish_tile(const Strip<B>& strip, Lanes (&sums)[kRows * kAcross], const Part& part) {
+  constexpr auto kIsInPart = [](int vector) { return kLast != Last::kAll && vector == kAcross - 1; };
+  const auto add = [&](const float* from, int64_t row) __attribute__((always_inline)) {
+    each<kRows * kAcross>([&](auto i) __attribute__((always_inline)) {
+      constexpr int kVector = i.value % kAcross;
+      const float* addend = from + i.value / kAcross * row + kVector * kWidth;
+      sums[i.value] += kIsInPart(kVector) ? part.load(addend) : load(addend);
+    });
+  };
+  if (strip.bias) add(strip.bias, strip.bias_row);
+  if (strip.addend) add(strip.addend, strip.addend_row);
+  if (strip.relu) {
+    each<kRows * kAcross>([&](auto i) __attribute__((always_inline)) { sums[i.value] = relu_of(sums[i.value]); });
+  }
+  float* const first = strip.c;
+  const int64_t c_row = strip.c_row;
   each<kRows * kAcross>([&](auto i) __attribute__((always_inline)) {
-    constexpr int kRow = i.value / kAcross, kVector = i.value % kAcross;
-    constexpr bool kInPart = kLast != Last::kAll && kVector == kAcross - 1;
-    Lanes sum = sums[i.value];
-    if (strip.bias) {
-      const float* bias = strip.bias + kRow * strip.bias_row + kVector * kWidth;
-      sum += kInPart ? part.load(bias) : load(bias);
-    }
-    if (strip.relu) sum = relu_of(sum);
-    float* c = strip.c + kRow * strip.c_row + kVector * kWidth;
-    kInPart ? part.store(sum, c) : store(sum, c);
+    constexpr int kVector = i.value % kAcross;
+    float* c = first + i.value / kAcross * c_row + kVector * kWidth;
+    kIsInPart(kVector) ? part.store(sums[i.value], c) : store(sums[i.value], c);
   });
 }
 
@@ -146,6 +156,7 @@ void multiply_strip(Strip<B> strip, int64_t rows) {
     strip.a += height * strip.a_row;
     strip.c += height * strip.c_row;
     if (strip.bias) strip.bias += height * strip.bias_row;
+    if (strip.addend) strip.addend += height * strip.addend_row;
     rows -= height;
   }
 }
@@ -162,7 +173,7 @@ int64_t multiply_strip(Strip<B>& strip, int64_t rows, int64_t columns) {
   return columns;
 }
 
-// c = a b (+ bias).
+// c = a b (+ bias) (+ addend) (then ReLU).
 template <class B = float>
 struct Product {
   int64_t rows, columns, depth;
@@ -172,9 +183,11 @@ struct Product {
   int64_t b_step, b_panel;  // b_panel: from a panel to the next, kPanel if b is a matrix with contiguous rows
   float* c;
   int64_t c_row;
-  const float* bias;
-  int64_t bias_row;
-  bool relu;
+  const float* bias = nullptr;
+  int64_t bias_row = 0;
+  const float* addend = nullptr;
+  int64_t addend_row = 0;
+  bool relu = false;
 };
 
 template <Last kLast, class B>
@@ -187,13 +200,17 @@ void multiply_block(const Product<B>& product, int64_t row, int64_t rows, int64_
   strip.b_panel = product.b_panel;
   strip.depth = depth;
   strip.c_row = product.c_row;
-  strip.relu = product.relu && step + depth == product.depth;
+  const bool is_last = step + depth == product.depth;
+  strip.relu = product.relu && is_last;
+  strip.addend_row = product.addend_row;
   const float* bias = product.bias ? product.bias + row * product.bias_row : nullptr;
+  const float* addend = product.addend && is_last ? product.addend + row * product.addend_row : nullptr;
   for (int64_t column = 0; column < product.columns;) {
     strip.b = product.b + column / kPanel * product.b_panel + step * product.b_step;
     strip.c = product.c + row * product.c_row + column;
     strip.bias = step > 0 ? strip.c : bias ? bias + column : nullptr;
     strip.bias_row = step > 0 ? product.c_row : product.bias_row;
+    if (addend) strip.addend = addend + column;
     column += multiply_strip<kLast>(strip, rows, product.columns - column);
   }
 }

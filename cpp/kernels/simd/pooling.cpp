@@ -35,7 +35,7 @@ void pool_tile(const PoolingSpec& spec, const float* in, const int64_t* offsets,
       found[v.value] = Kind::with(found[v.value], kPartly && v.value == kVectors - 1 ? part.load(at) : load(at));
     });
   }
-  float row[1][(kVectors + 1) * kWidth];  // whole vectors are read of what is left
+  TileRows<1, kVectors> row;
   each<kVectors>([&](auto v) __attribute__((always_inline)) {
     const Lanes value = Kind::finish(found[v.value], spec);
     if (tile.out < 0) {

@@ -135,12 +135,14 @@ void finish(const PositionsSpec& spec, const Group& group, const Neighbours& til
   float turned[kTileFloats];
   turn(sums, tile.count, channels, turned);
   const Part part(tile.count);
-  float* out = group.out + channel * spec.out_channel + tile.out;
-  for (int64_t c = 0; c < channels; ++c, out += spec.out_channel) {
+  const int64_t first = channel * spec.out_channel + tile.out;
+  for (int64_t c = 0; c < channels; ++c) {
+    const int64_t place = first + c * spec.out_channel;
     Lanes result = load(turned + c * kTilePositions);
     if (group.bias) result += all_lanes(group.bias[channel + c]);
+    if (group.addend) result += part.load(group.addend + place);
     if (spec.clamps) result = clamped(result, spec.least, spec.most);
-    part.store(result, out);
+    part.store(result, group.out + place);
   }
 }
 

@@ -114,7 +114,7 @@ void multiply_state(const RecurrentSpec& spec, const Layer& layer, const Before&
     multiply<Last::kPartOfPanel>(
         Product<>{spec.batch, least(kStrip, width - column), spec.hidden, before.hidden, before.hidden_row, 1,
                   layer.weights + column * spec.hidden, kPanel, kPanel * spec.hidden, layer.gates + column, width,
-                  add ? add + column : nullptr, Cell::kAddsProjected ? spec.projected_row : 0, false});
+                  add ? add + column : nullptr, Cell::kAddsProjected ? spec.projected_row : 0});
   }
 }
 

@@ -56,19 +56,27 @@ STATOR_INLINE void copy_some(const float* from, int64_t count, float* to) {
   if (count > 0) Part(count).store(load(from), to);
 }
 
-// Positions of all rows: those between rows are left out.
+// What a tile gives in some channels. Whole vectors are read of what is left of one.
 template <int kRows, int kVectors>
-void put_rows(const WindowSpec& spec, const float (&sums)[kRows][(kVectors + 1) * kWidth], const Tile& tile,
-              float* out) {
+using TileRows = float[kRows][(kVectors + 1) * kWidth];
+
+// f(number in the tile, place in the result, count) for the results of each row; positions between rows are left out.
+template <int kVectors, class F>
+STATOR_INLINE void for_each_row_of(const WindowSpec& spec, const Tile& tile, const F& f) {
   const int64_t end = tile.position + (kVectors - 1) * kWidth + tile.last;
   int64_t y = tile.position / spec.row, x = tile.position - y * spec.row;
   for (int64_t position = tile.position; position < end; ++y, x = 0) {
     const int64_t count = least(spec.out_columns - x, end - position);
-    for (int r = 0; r < kRows && count > 0; ++r) {
-      copy_some(sums[r] + (position - tile.position), count, out + r * spec.out_channel + y * spec.out_row + x);
-    }
+    if (count > 0) f(position - tile.position, y * spec.out_row + x, count);
     position += spec.row - x;
   }
+}
+
+template <int kRows, int kVectors>
+void put_rows(const WindowSpec& spec, const TileRows<kRows, kVectors>& results, const Tile& tile, float* out) {
+  for_each_row_of<kVectors>(spec, tile, [&](int64_t at, int64_t place, int64_t count) {
+    for (int r = 0; r < kRows; ++r) copy_some(results[r] + at, count, out + r * spec.out_channel + place);
+  });
 }
 
 struct Range {

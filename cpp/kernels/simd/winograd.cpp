@@ -264,19 +264,31 @@ constexpr int kMostOneByOne = 8;
 template <int kVectors>
 using Rows = float[2][2 * kVectors * kWidth + kWidth];  // whole vectors are read of what is left
 
-template <int kVectors>
-void put(const WinogradSpec& spec, const Rows<kVectors>& rows, const Segments& patches, float* out) {
+// f(row, number in it, place in the result, count) for those that there are in the result.
+template <class F>
+STATOR_INLINE void for_each_piece(const WinogradSpec& spec, const Segments& patches, const F& f) {
   for (int64_t s = 0; s < patches.count; ++s) {
     const Segment& segment = patches.all[s];
     const int64_t row = 2 * segment.row, column = 2 * segment.column;
     const int64_t count = least(2 * segment.count, spec.columns - column);
     for (int64_t r = 0; r < least(2, spec.rows - row); ++r)
-      copy_some(rows[r] + 2 * segment.at, count, out + (row + r) * spec.out_row + column);
+      f(r, 2 * segment.at, (row + r) * spec.out_row + column, count);
   }
 }
 
 template <int kVectors>
+void put(const WinogradSpec& spec, const Group& group, const Rows<kVectors>& rows, const Segments& patches,
+         int64_t channel) {
+  for_each_piece(spec, patches, [&](int64_t row, int64_t at, int64_t place, int64_t count) {
+    const float* from = rows[row] + at;
+    place += channel * spec.out_channel;
+    group.addend ? put_added(spec, group, from, count, place) : copy_some(from, count, group.out + place);
+  });
+}
+
+template <int kVectors>
 void finish(const WinogradSpec& spec, const PatchedGroup& group, const Patches& patches, const Matrices& matrices) {
+  const bool clamps = spec.clamps && !group.addend;
   Rows<kVectors> rows;
   for (int64_t channel = 0; channel < spec.out_channels; ++channel) {
     for (int v = 0; v < kVectors; ++v) {
@@ -285,7 +297,7 @@ void finish(const WinogradSpec& spec, const PatchedGroup& group, const Patches& 
       if (doubts.any()) settle(spec, group, channel, patches.vectors[v], doubts, results);
       each<4>([&](auto i) __attribute__((always_inline)) {
         if (group.bias) results.at[i.value] += all_lanes(group.bias[channel]);
-        if (spec.clamps) results.at[i.value] = clamped(results.at[i.value], spec.least, spec.most);
+        if (clamps) results.at[i.value] = clamped(results.at[i.value], spec.least, spec.most);
       });
       each<2>([&](auto r) __attribute__((always_inline)) {
         Lanes low, high;
@@ -294,7 +306,7 @@ void finish(const WinogradSpec& spec, const PatchedGroup& group, const Patches& 
         store(high, rows[r.value] + (2 * v + 1) * kWidth);
       });
     }
-    put<kVectors>(spec, rows, patches.all, group.out + channel * spec.out_channel);
+    put<kVectors>(spec, group, rows, patches.all, channel);
   }
 }
 

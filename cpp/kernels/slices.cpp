@@ -1,5 +1,7 @@
 #include "kernels/slices.h"
 
+#include <algorithm>
+
 #include "kernels/parallel.h"
 
 namespace stator {
@@ -9,18 +11,20 @@ struct Slices {
   const SlicesSpec& spec;
   void* const* addresses;
 
-  void run(const SlicesSpec::Call& call, int64_t slice, int64_t part) const {
+  void run(const SlicesSpec::Call& call, int64_t outer, int64_t row, int64_t part) const {
     void* operands[kMostSliceOperands];
     void** next = operands;
-    for (const auto& [address, slice_step, part_step] : call.operands)
-      *next++ = static_cast<char*>(addresses[address]) + slice * slice_step + part * part_step;
+    for (const auto& [address, row_step, part_step, outer_step] : call.operands)
+      *next++ = static_cast<char*>(addresses[address]) + outer * outer_step + row * row_step + part * part_step;
     call.kernel(call.specification.get(), operands);
   }
   void run_part(int64_t part) const {
-    const int64_t first = part * spec.slices / spec.parts, end = (part + 1) * spec.slices / spec.parts;
+    const int64_t each = spec.slices_each(), slices = spec.outer * each;
+    const int64_t first = part * slices / spec.parts, end = (part + 1) * slices / spec.parts;
     for (int64_t slice = first; slice < end; ++slice) {
+      const int64_t outer = slice / each, row = std::min(slice % each * spec.height, spec.rows - spec.height);
       for (const SlicesSpec::Call& call : spec.calls) {
-        if (slice == first || !call.once) run(call, slice, part);
+        if (slice == first || !call.once) run(call, outer, row, part);
       }
     }
   }

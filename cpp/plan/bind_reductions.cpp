@@ -28,9 +28,16 @@ std::optional<Reduction> reduction(Binding& binding, Arguments arguments) {
 bool bind(Binding& binding, std::optional<Reduction> reduction, BoundKernel kernel,
           std::initializer_list<at::ScalarType> results, bool cut_by_libtorch = true) {
   if (!reduction || !kernel || !share(binding, reduction->spec, cut_by_libtorch)) return false;
+  const ReductionSpec& spec = reduction->spec;
+  const TensorView& self = *binding.tensor(0);
   std::vector<TensorView> writes;
-  for (at::ScalarType dtype : results) writes.push_back(binding.result(writes.size(), dtype, reduction->sizes));
-  binding.run_with(kernel, reduction->spec, {*binding.tensor(0)}, std::move(writes));
+  std::vector<int64_t> write_steps;
+  for (at::ScalarType dtype : results) {
+    writes.push_back(binding.result(writes.size(), dtype, reduction->sizes));
+    write_steps.push_back(spec.inner * static_cast<int64_t>(c10::elementSize(dtype)));
+  }
+  binding.run_with(kernel, spec, {self}, std::move(writes));
+  binding.has_rows(&ReductionSpec::outer, spec, {spec.outer_stride * self.meta.itemsize()}, std::move(write_steps));
   return true;
 }
 

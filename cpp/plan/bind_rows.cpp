@@ -14,6 +14,8 @@
 namespace stator {
 namespace {
 
+constexpr int64_t kFloatBytes = sizeof(float);
+
 const RowKernels& table() { return *kernels().rows; }
 
 // Argument i, if it is float32 and not empty.
@@ -51,6 +53,8 @@ bool bind_along(Binding& binding, BoundKernel kernel, bool dense_inner) {
   spec->parts = parts_of(binding, self->meta, spec->outer * spec->inner, 0.6);
   const TensorView result = binding.result(0, at::kFloat, self->meta.sizes);
   binding.run_with(kernel, *spec, {*self}, {result});
+  binding.has_rows(&AlongSpec::outer, *spec, {spec->outer_stride * kFloatBytes},
+                   {spec->size * spec->inner * kFloatBytes});
   return true;
 }
 
@@ -88,6 +92,7 @@ bool bind_logsumexp(Binding& binding) {
   if (!*keep) sizes.erase(sizes.begin() + at);
   const TensorView result = binding.result(0, at::kFloat, sizes);
   binding.run_with(table().log_sum_exp, *spec, {*self}, {result});
+  binding.has_rows(&AlongSpec::outer, *spec, {spec->outer_stride * kFloatBytes}, {kFloatBytes});
   return true;
 }
 
@@ -140,6 +145,14 @@ std::optional<Rows> rows(const TensorMeta& meta, const c10::IValue* normalized) 
   return result;
 }
 
+// The kernel of the last run: the rows come first in what it reads and writes, then weights and statistics.
+void has_normalized_rows(Binding& binding, const NormalizeRowsSpec& spec, size_t reads, size_t writes) {
+  std::vector<int64_t> read_steps(reads, 0), write_steps(writes, kFloatBytes);
+  read_steps[0] = spec.row_stride * kFloatBytes;
+  write_steps[0] = spec.size * kFloatBytes;
+  binding.has_rows(&NormalizeRowsSpec::rows, spec, std::move(read_steps), std::move(write_steps));
+}
+
 template <bool kStatistics>
 bool bind_layer_norm(Binding& binding) {
   const TensorView* given = floats(binding, 0);
@@ -159,7 +172,9 @@ bool bind_layer_norm(Binding& binding) {
   if (!take_optional(binding, 3, spec.size, reads, spec.has_bias)) return false;
   std::vector<TensorView> writes{binding.result(0, at::kFloat, self.meta.sizes)};
   for (size_t i = 1; kStatistics && i <= 2; ++i) writes.push_back(binding.result(i, at::kFloat, found->statistics));
+  const size_t read = reads.size(), written = writes.size();
   binding.run_with(table().layer_norm, spec, std::move(reads), std::move(writes));
+  has_normalized_rows(binding, spec, read, written);
   return true;
 }
 
@@ -179,7 +194,9 @@ bool bind_rms_norm(Binding& binding) {
   if (!take_optional(binding, 2, spec.size, reads, spec.has_weight)) return false;
   std::vector<TensorView> writes{binding.result(0, at::kFloat, self->meta.sizes)};
   if (kStatistics) writes.push_back(binding.result(1, at::kFloat, found->statistics));
+  const size_t read = reads.size(), written = writes.size();
   binding.run_with(table().rms_norm, spec, std::move(reads), std::move(writes));
+  has_normalized_rows(binding, spec, read, written);
   return true;
 }
 

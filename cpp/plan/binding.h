@@ -81,6 +81,13 @@ class Binding {
   void can_place(typename Placeable<Spec>::Place place) {
     if (takes_variants()) can_also(std::make_shared<const Placeable<Spec>>(std::move(place)));
   }
+  // For a kernel that is made of rows.
+  template <class Spec>
+  void has_rows(int64_t Spec::* count, const Spec& spec, std::vector<int64_t> read_steps,
+                std::vector<int64_t> write_steps) {
+    KernelRows rows{spec.*count, spec.parts, std::move(read_steps), std::move(write_steps)};
+    if (takes_variants()) can_also(std::make_shared<const RowVariants<Spec>>(count, std::move(rows)));
+  }
 };
 
 using Binder = bool (*)(Binding&);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/bound_kernel.h"
@@ -27,12 +28,20 @@ struct KernelSlice {
   std::optional<Preparation> preparation{};
 };
 
+// The rows of a kernel whose results each depend on one row of what it reads, and on what is the same for all.
+struct KernelRows {
+  int64_t count, parts;
+  std::vector<int64_t> read_steps, write_steps;  // bytes from one row to the next
+};
+
 // Specifications are what the kernel was bound with, or what another variant gave. NULL: the kernel cannot do that.
 class KernelVariants {
  public:
   virtual ~KernelVariants() = default;
   // With result `write`, of the same sizes and dtype, lying as `to` says.
-  virtual std::shared_ptr<const void> placed(const void* specification, size_t write, const TensorMeta& to) const = 0;
+  virtual std::shared_ptr<const void> placed(const void*, size_t /*write*/, const TensorMeta& /*to*/) const {
+    return nullptr;
+  }
   // With what is below `least` in its only result made that, then what is above `most`; a NaN stays.
   virtual std::shared_ptr<const void> clamped(const void*, float /*least*/, float /*most*/) const { return nullptr; }
   // With another tensor of float32, which it then reads last, added to its only result; `addend` sees it with the result's sizes.
@@ -44,6 +53,28 @@ class KernelVariants {
   }
   // One of `count` slices that make up all output channels.
   virtual std::optional<KernelSlice> slice(const void*, int64_t /*count*/) const { return std::nullopt; }
+  // Its rows, and as many of them as `count`, in one part.
+  virtual const KernelRows* rows() const { return nullptr; }
+  virtual std::shared_ptr<const void> some_rows(const void*, int64_t /*count*/) const { return nullptr; }
+};
+
+// Of a kernel that is made of rows: `count` is the member that says of how many.
+template <class Spec>
+class RowVariants final : public KernelVariants {
+ public:
+  RowVariants(int64_t Spec::* count, KernelRows rows) : count_(count), rows_(std::move(rows)) {}
+
+  const KernelRows* rows() const override { return &rows_; }
+  std::shared_ptr<const void> some_rows(const void* specification, int64_t count) const override {
+    auto some = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
+    (*some).*count_ = count;
+    some->parts = 1;
+    return some;
+  }
+
+ private:
+  int64_t Spec::* count_;
+  KernelRows rows_;
 };
 
 // Of a kernel whose first result may have strides of its own: `place` puts them into a specification, false if it cannot.

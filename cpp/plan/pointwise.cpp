@@ -4,6 +4,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/result_type.h>
 
+#include <cmath>
+
 namespace stator {
 
 std::optional<at::ScalarType> common_dtype(const Binding& binding, size_t first, size_t last) {
@@ -19,6 +21,16 @@ std::optional<at::ScalarType> common_dtype(const Binding& binding, size_t first,
     }
   }
   return at::native::result_type(state);
+}
+
+std::optional<double> Pointwise::constant_number(const TensorView& view, at::ScalarType dtype) const {
+  const at::Tensor* constant = view.meta.numel() == 1 ? binding_.constant(view) : nullptr;
+  if (!constant || constant->numel() != 1 || (dtype != at::kFloat && dtype != at::kDouble)) return std::nullopt;
+  const at::ScalarType given = constant->scalar_type();
+  if (given != at::kFloat && given != at::kDouble && given != at::kLong) return std::nullopt;
+  const double number = constant->item().toDouble();
+  constexpr double kExact = int64_t{1} << 53;
+  return given != at::kLong || std::abs(number) < kExact ? std::optional(number) : std::nullopt;
 }
 
 bool Pointwise::begin(size_t first, size_t last, std::optional<at::ScalarType> compute) {

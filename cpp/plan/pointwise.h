@@ -35,8 +35,10 @@ class Pointwise {
 
   // Argument i as an element of `dtype`.
   Node as(size_t i, at::ScalarType dtype) {
-    if (const TensorView* view = binding_.tensor(i))
+    if (const TensorView* view = binding_.tensor(i)) {
+      if (const auto number = constant_number(*view, dtype)) return expression_->number(*number, *tile_type(dtype));
       return expression_->cast(expression_->load(*view), view->meta.dtype, dtype);
+    }
     const c10::IValue& value = *binding_.known(i);
     const TileType type = *tile_type(dtype);
     if (dtype == at::kBool) return expression_->number(real(value) != 0 ? 1.0 : 0.0, type);
@@ -87,6 +89,10 @@ class Pointwise {
     if (value.isDouble()) return static_cast<int64_t>(value.toDouble());
     return value.isInt() ? value.toInt() : static_cast<int64_t>(value.toBool());
   }
+
+  // What a constant of one element is as one of `dtype`, if it is made that by one rounding: traces make such constants of Python's numbers, and
+  // elements would be converted tile by tile.
+  std::optional<double> constant_number(const TensorView& view, at::ScalarType dtype) const;
 
   Binding& binding_;
   at::ScalarType compute_ = at::kFloat;

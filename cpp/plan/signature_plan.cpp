@@ -15,6 +15,7 @@
 #include "plan/restride.h"
 #include "plan/saved_record.h"
 #include "plan/slice_channels.h"
+#include "plan/slice_rows.h"
 #include "plan/tracer.h"
 #include "plan/uses.h"
 
@@ -198,6 +199,7 @@ std::shared_ptr<SignaturePlan> make_signature_plan(const Plan& dynamic, InputSig
   drop_unread(*plan);
   slice_channels(*plan);
   expand_constants(*plan);
+  slice_rows(*plan);
   compile_tiles(*plan);
   drop_holders(*plan);
   place_buffers(*plan);

@@ -74,7 +74,7 @@ class Slicer {
     const SlicesSpec::Operand between{result + 1, 0, maker.write_step};
 
     SlicesSpec spec;
-    spec.slices = count;
+    spec.rows = count;
     spec.parts = parts;
     SlicesSpec::Call make{first.kernel, maker.specification, {}}, read{second.kernel, reader.specification, {between}};
     int32_t address = 0;

@@ -81,6 +81,10 @@ class TileExpression {
   void load_elsewhere(const TensorView& from, const TensorView& to);
   void store_elsewhere(BufferId buffer, const TensorView& place);
 
+  // The same over `count` neighbouring rows, of which there are `outer` times `inner` in the first dimensions: over [1, count, what is left], where
+  // strides of the first two dimensions lead to the same place for the next outer one and the next row. nullopt: they do not lie so.
+  std::optional<TileExpression> some_rows(int64_t outer, int64_t inner, int64_t count) const;
+
   // For runs with so many threads. NULL if it needs more registers or dimensions than there are.
   std::shared_ptr<const TileSpecification> compile(int threads = 1) const;
 

@@ -92,9 +92,9 @@ bool SignatureCache::plans_can_wait() const {
   return seen_.size() > limit_ && cost_ > 0 && last_long_run_ > 0 && lookups_ - last_long_run_ <= kLongRunsWithin;
 }
 
-bool SignatureCache::stop_waiting(const InputSignature& signature) {
-  if (plans_can_wait()) return false;
-  return std::erase_if(waiting_, [&](const Recorded& recorded) { return recorded.signature == signature; }) > 0;
+bool SignatureCache::stop_waiting(Entry& entry) {
+  if (++entry.often < kOftenEnough && plans_can_wait()) return false;
+  return std::erase_if(waiting_, [&](const Recorded& recorded) { return recorded.signature == entry.signature; }) > 0;
 }
 
 bool SignatureCache::admit(const Seen& seen, int64_t cost) {
@@ -117,14 +117,15 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool
   if (found != entries_.end()) {
     found->last = lookups_;
     if (found->plan) earn(kEarnedByHit);
-    const bool being_made = found->being_made && !stop_waiting(signature);
+    const bool being_made = found->being_made && !stop_waiting(*found);
     if (found->plan || found->refused || being_made) return {found->plan};
   }
   if (no_memory_) return {};
   earn(kEarnedByMiss);
   Seen* seen = see(signature);
   credit_ = std::min(credit_, most_credit());
-  const bool later = !at_once && plans_can_wait();
+  const int32_t often = found != entries_.end() ? found->often : seen ? seen->often : 1;
+  const bool later = !at_once && often < kOftenEnough && plans_can_wait();
   if (later && waiting_.size() >= kMostWaiting) return {};
   const int64_t cost = later ? kCostOfLaterPlan : kCostOfPlan;
   const bool worth_it = found != entries_.end() || (seen && admit(*seen, cost));
@@ -132,6 +133,7 @@ SignatureCache::Found SignatureCache::find(const InputSignature& signature, bool
   credit_ = std::max<int64_t>(credit_ - cost, 0);
   if (found == entries_.end()) found = insert(signature);
   found->being_made = true;
+  found->often = often;
   if (seen && seen->time != std::numeric_limits<Ticks>::max()) found->time = seen->time;
   // Should it be evicted, it must come as often again.
   if (seen) seen->often = 0;

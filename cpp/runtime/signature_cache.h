@@ -7,7 +7,7 @@
 // again gets its plan all the same. What has no plan is remembered by its hash alone, and takes no plan's place.
 //
 // A short run that makes its plan takes many times as long as it would. So among many signatures, where some runs are much longer than making a
-// plan, a short run is only recorded, and its plan is made by the next long one.
+// plan, a short run is only recorded, and its plan is made by the next long one, unless it comes often meanwhile.
 //
 // When there is no more room, a plan on credit takes the place of one that has long been unused, or whose signature's runs are longer: so a
 // thousand lengths in random order end with plans for the shortest, and no more are made. Others replace the longest unused.
@@ -84,8 +84,9 @@ class SignatureCache {
     std::shared_ptr<const SignaturePlan> plan;
     bool refused = false;
     bool being_made = false;
-    int64_t last = 0;  // lookup
-    Ticks time = 0;    // of a run without it; 0: not known
+    int32_t often = 0;  // as Seen's, until it is made
+    int64_t last = 0;   // lookup
+    Ticks time = 0;     // of a run without it; 0: not known
   };
   // What is known of a signature without a plan.
   struct Seen {
@@ -98,7 +99,7 @@ class SignatureCache {
   static constexpr size_t kMostSeen = 2048;
   static constexpr int64_t kForgottenBy = 256;
   static constexpr int32_t kOften = 4;          // with credit and room, whatever the time
-  static constexpr int32_t kOftenEnough = 64;   // without credit
+  static constexpr int32_t kOftenEnough = 64;   // without credit, and without waiting
   static constexpr int64_t kLongUnused = 8192;  // lookups
   static constexpr size_t kMostWaiting = 4;
   static constexpr Ticks kLongBesideCost = 2;      // runs that take so many times what making a plan does
@@ -118,8 +119,8 @@ class SignatureCache {
   bool is_among_the_shortest(Ticks time, int64_t cost);
   // Among many signatures, of which some have long runs.
   bool plans_can_wait() const;
-  // False if it is not waiting, or still to wait.
-  bool stop_waiting(const InputSignature& signature);
+  // False if it is not waiting, or still to wait. What comes again and again need not.
+  bool stop_waiting(Entry& entry);
   // Whose place a plan on credit may take; end(): none's.
   Entries::iterator worth_less(Ticks time);
   // To the front, or the end if there is none.

@@ -131,6 +131,26 @@ TEST(SignaturePlan, old_signatures_leave_the_cache) {
   EXPECT_EQ(come_to_stay(1), 1);
 }
 
+// As traces write down Python's numbers.
+TEST(SignaturePlan, constants_of_one_element_are_numbers) {
+  for (const at::Tensor& number : {at::scalar_tensor(0.1, at::kDouble), at::scalar_tensor(3, at::kLong),
+                                   at::scalar_tensor(0.1f), at::full({1}, 0.7, at::kDouble)}) {
+    Both both(R"(graph(%x : Tensor):
+      %c : Tensor = stator::LoadState[slot=0]()
+      %one : int = prim::Constant[value=1]()
+      %y : Tensor = aten::mul.Tensor(%x, %c)
+      %z : Tensor = aten::add.Tensor(%c, %y, %one)
+      return (%z))",
+              {number});
+    for (const at::Tensor& x : {at::randn({700}), at::randn({3, 5}, at::kDouble), at::arange(9), at::randn({})})
+      EXPECT_EQ(both.run_often({x}), 1) << x.scalar_type() << number.scalar_type();
+    for (const auto& plan : both.plans()) {
+      const bool is_float = plan->result_meta().dtype == at::kFloat && plan->result_meta().numel() == 700;
+      if (is_float && number.scalar_type() != at::kLong) EXPECT_EQ(1u, plan->steps[0].reads.size());
+    }
+  }
+}
+
 TEST(SignaturePlan, sizes_that_are_read_from_tensors_are_read_anew) {
   Both both(R"(graph(%x : Tensor):
     %two : int = prim::Constant[value=2]()

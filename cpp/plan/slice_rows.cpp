@@ -304,6 +304,10 @@ class RowSlicer {
 
 }  // namespace
 
-void slice_rows(SignaturePlan& plan) { RowSlicer(plan).run(); }
+void slice_rows(SignaturePlan& plan) {
+  int64_t between = 0;
+  for (const Buffer& buffer : plan.buffers) between += buffer.kind == Buffer::Kind::kWorkspace ? buffer.bytes : 0;
+  if (between >= kLeastBetween) RowSlicer(plan).run();
+}
 
 }  // namespace stator

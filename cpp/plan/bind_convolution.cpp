@@ -119,7 +119,7 @@ class ConvolutionVariants final : public KernelVariants {
     return spec;
   }
   std::shared_ptr<const void> added(const void* specification, const TensorMeta& addend) const override {
-    if (std::is_same_v<Spec, DepthwiseSpec>) return nullptr;
+    if constexpr (std::is_same_v<Spec, DepthwiseSpec>) return nullptr;
     auto spec = std::make_shared<Spec>(*static_cast<const Spec*>(specification));
     if (spec->has_addend || spec->clamps || !lies_as_result(*spec, addend)) return nullptr;
     spec->has_addend = true;

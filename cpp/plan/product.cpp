@@ -170,12 +170,13 @@ class ProductVariants final : public KernelVariants {
     product.c = as_result(to);
     const auto spec = bound_as_before(product);
     if (write != 0 || !spec) return nullptr;
-    auto placed = std::make_shared<MatmulSpec>(*spec);
-    placed->relu = given.relu;
-    placed->parts = given.parts;
     const bool has_addend = given.has_addend || given.has_bias != product_.bias.has_value();
     if (has_addend && !is_cut_alike(*spec, given)) return nullptr;
-    if (has_addend) put_addends(given, *placed);
+    auto placed = std::make_shared<MatmulSpec>(has_addend ? given : *spec);
+    std::copy_n(spec->c_batch, 2, placed->c_batch);
+    placed->c_row = spec->c_row;
+    placed->relu = given.relu;
+    placed->parts = given.parts;
     return placed;
   }
 
@@ -187,17 +188,10 @@ class ProductVariants final : public KernelVariants {
     product.bias = as_result(addend);
     const auto spec = bound_as_before(product);
     if (!spec || !is_cut_alike(*spec, given)) return nullptr;
-    auto added = std::make_shared<MatmulSpec>(*spec);
-    std::copy_n(given.c_batch, 2, added->c_batch);
-    added->c_row = given.c_row;
-    added->parts = given.parts;
-    if (given.has_bias) {
-      added->has_addend = true;
-      std::copy_n(spec->bias_batch, 2, added->addend_batch);
-      added->addend_row = spec->bias_row;
-      std::copy_n(given.bias_batch, 2, added->bias_batch);
-      added->bias_row = given.bias_row;
-    }
+    auto added = std::make_shared<MatmulSpec>(given);
+    std::copy_n(spec->bias_batch, 2, given.has_bias ? added->addend_batch : added->bias_batch);
+    (given.has_bias ? added->addend_row : added->bias_row) = spec->bias_row;
+    (given.has_bias ? added->has_addend : added->has_bias) = true;
     return added;
   }
 
@@ -227,14 +221,6 @@ class ProductVariants final : public KernelVariants {
   }
   static bool is_cut_alike(const MatmulSpec& a, const MatmulSpec& b) {
     return a.rows == b.rows && std::equal(a.batches, a.batches + 2, b.batches);
-  }
-  static void put_addends(const MatmulSpec& from, MatmulSpec& to) {
-    to.has_bias = from.has_bias;
-    to.has_addend = from.has_addend;
-    to.bias_row = from.bias_row;
-    to.addend_row = from.addend_row;
-    std::copy_n(from.bias_batch, 2, to.bias_batch);
-    std::copy_n(from.addend_batch, 2, to.addend_batch);
   }
 
   Product product_;

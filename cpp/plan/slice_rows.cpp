@@ -270,7 +270,7 @@ class RowSlicer {
       return true;
     }
 
-    // Of what is written the address is -1 - its place for now.
+    // What is written counts down from -1, until it is known how much is read.
     SlicesSpec::Operand operand(const RowView& rows, bool is_written) {
       if (const auto found = between.find(rows.view.buffer); found != between.end())
         return {-1 - room_for(found->first, found->second), 0, found->second * spec.height, 0};

@@ -1,4 +1,4 @@
-// Sums, softmax and norms take turns with what comes before and after them, some rows at a time: what lies between them stays in the first level
+// Sums, softmax and norms take turns with what comes before and after them, some rows at a time: what lies between them stays in the second level
 // cache, and takes no more memory than that.
 #pragma once
 

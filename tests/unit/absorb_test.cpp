@@ -38,15 +38,15 @@ TEST(AbsorbCopies, the_relu_keeps_nan) {
   EXPECT_EQ(both.run_often(arguments), 1);
 }
 
-struct Pointwise {
+struct Case {
   const char* name;
   const char* text;
   int kernels;
 };
 
-void PrintTo(const Pointwise& pointwise, std::ostream* out) { *out << pointwise.name; }
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
-class AbsorbCopiesOf : public testing::TestWithParam<Pointwise> {};
+class AbsorbCopiesOf : public testing::TestWithParam<Case> {};
 
 TEST_P(AbsorbCopiesOf, a_product_and_what_is_after_it) {
   Both both(std::string(R"(graph(%x : Tensor, %w : Tensor):
@@ -68,60 +68,51 @@ TEST_P(AbsorbCopiesOf, a_product_and_what_is_after_it) {
 
 INSTANTIATE_TEST_SUITE_P(
     Pointwise, AbsorbCopiesOf,
-    testing::Values(Pointwise{"clamp_min", "%r : Tensor = aten::clamp_min(%y, %zero)\n return (%r)", 1},
-                    Pointwise{"clamp", "%r : Tensor = aten::clamp(%y, %nought, %none)\n return (%r)", 1},
-                    Pointwise{"relu_in_place", "%r : Tensor = aten::relu_(%y)\n return (%r)", 1},
-                    Pointwise{"two_relus", "%q : Tensor = aten::relu(%y)\n %r : Tensor = aten::relu(%q)\n return (%r)",
-                              1},
-                    Pointwise{"clamp_to_one", "%r : Tensor = aten::clamp_min(%y, %one)\n return (%r)", 2},
-                    Pointwise{"clamp_on_both_sides", "%r : Tensor = aten::clamp(%y, %nought, %six)\n return (%r)", 2},
-                    Pointwise{"relu_then_more", R"(%q : Tensor = aten::relu(%y)
+    testing::Values(Case{"clamp_min", "%r : Tensor = aten::clamp_min(%y, %zero)\n return (%r)", 1},
+                    Case{"clamp", "%r : Tensor = aten::clamp(%y, %nought, %none)\n return (%r)", 1},
+                    Case{"relu_in_place", "%r : Tensor = aten::relu_(%y)\n return (%r)", 1},
+                    Case{"two_relus", "%q : Tensor = aten::relu(%y)\n %r : Tensor = aten::relu(%q)\n return (%r)", 1},
+                    Case{"clamp_to_one", "%r : Tensor = aten::clamp_min(%y, %one)\n return (%r)", 2},
+                    Case{"clamp_on_both_sides", "%r : Tensor = aten::clamp(%y, %nought, %six)\n return (%r)", 2},
+                    Case{"relu_then_more", R"(%q : Tensor = aten::relu(%y)
             %p : Tensor = aten::mul.Tensor(%q, %q)
             %r : Tensor = aten::add.Tensor(%p, %q, %one)
             return (%r))",
-                              2},
-                    Pointwise{"also_returned", R"(%q : Tensor = aten::relu(%y)
+                         2},
+                    Case{"also_returned", R"(%q : Tensor = aten::relu(%y)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%q, %y)
             return (%r))",
-                              2},
-                    Pointwise{"read_twice", R"(%q : Tensor = aten::relu(%y)
+                         2},
+                    Case{"read_twice", R"(%q : Tensor = aten::relu(%y)
             %r : Tensor = aten::sub.Tensor(%q, %y, %one)
             return (%r))",
-                              2},
-                    Pointwise{"read_by_another_product", R"(%q : Tensor = aten::relu(%y)
+                         2},
+                    Case{"read_by_another_product", R"(%q : Tensor = aten::relu(%y)
             %t : Tensor = aten::t(%y)
             %r : Tensor = aten::mm(%q, %t)
             return (%r))",
-                              3},
-                    Pointwise{"seen_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
+                         3},
+                    Case{"seen_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
             %v : Tensor = aten::view(%y, %shape)
             %r : Tensor = aten::relu(%v)
             return (%r))",
-                              1},
-                    Pointwise{"changed_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
+                         1},
+                    Case{"changed_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
             %v : Tensor = aten::view(%y, %shape)
             %w2 : Tensor = aten::i0_(%v)
             %r : Tensor = aten::relu(%y)
             return (%r))",
-                              2},
-                    Pointwise{"changed_in_part", R"(%s : Tensor = aten::select.int(%y, %zero, %zero)
+                         2},
+                    Case{"changed_in_part", R"(%s : Tensor = aten::select.int(%y, %zero, %zero)
             %f : Tensor = aten::i0_(%s)
             %r : Tensor = aten::relu(%y)
             return (%r))",
-                              2}),
+                         2}),
     [](const auto& info) { return std::string(info.param.name); });
 
-struct Residual {
-  const char* name;
-  const char* text;
-  int kernels;
-};
+class AbsorbAddendsOf : public testing::TestWithParam<Case> {};
 
-void PrintTo(const Residual& residual, std::ostream* out) { *out << residual.name; }
-
-class AbsorbAddends : public testing::TestWithParam<Residual> {};
-
-TEST_P(AbsorbAddends, of_products) {
+TEST_P(AbsorbAddendsOf, products) {
   Both both(std::string(R"(graph(%x : Tensor, %w : Tensor, %b : Tensor, %y : Tensor, %z : Tensor):
   %zero : int = prim::Constant[value=0]()
   %one : int = prim::Constant[value=1]()
@@ -142,56 +133,56 @@ TEST_P(AbsorbAddends, of_products) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Residual, AbsorbAddends,
-    testing::Values(Residual{"before", "%r : Tensor = aten::add.Tensor(%y, %p, %one)\n return (%r)", 1},
-                    Residual{"behind", "%r : Tensor = aten::add.Tensor(%p, %y, %one)\n return (%r)", 1},
-                    Residual{"in_place", "%r : Tensor = aten::add_.Tensor(%p, %y, %one)\n return (%r)", 1},
-                    Residual{"then_relu", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+    Residual, AbsorbAddendsOf,
+    testing::Values(Case{"before", "%r : Tensor = aten::add.Tensor(%y, %p, %one)\n return (%r)", 1},
+                    Case{"behind", "%r : Tensor = aten::add.Tensor(%p, %y, %one)\n return (%r)", 1},
+                    Case{"in_place", "%r : Tensor = aten::add_.Tensor(%p, %y, %one)\n return (%r)", 1},
+                    Case{"then_relu", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %r : Tensor = aten::relu(%s)
             return (%r))",
-                             1},
-                    Residual{"after_relu", R"(%s : Tensor = aten::relu(%p)
+                         1},
+                    Case{"after_relu", R"(%s : Tensor = aten::relu(%p)
             %r : Tensor = aten::add.Tensor(%y, %s, %one)
             return (%r))",
-                             2},
-                    Residual{"two", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+                         2},
+                    Case{"two", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %r : Tensor = aten::add.Tensor(%z, %s, %one)
             return (%r))",
-                             2},
-                    Residual{"twice", "%r : Tensor = aten::add.Tensor(%y, %p, %two)\n return (%r)", 2},
-                    Residual{"itself", "%r : Tensor = aten::add.Tensor(%p, %p, %one)\n return (%r)", 2},
-                    Residual{"of_another_product", R"(%q : Tensor = aten::linear(%x, %w, %none)
+                         2},
+                    Case{"twice", "%r : Tensor = aten::add.Tensor(%y, %p, %two)\n return (%r)", 2},
+                    Case{"itself", "%r : Tensor = aten::add.Tensor(%p, %p, %one)\n return (%r)", 2},
+                    Case{"of_another_product", R"(%q : Tensor = aten::linear(%x, %w, %none)
             %r : Tensor = aten::add.Tensor(%p, %q, %one)
             return (%r))",
-                             2},
-                    Residual{"made_later", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
+                         2},
+                    Case{"made_later", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
             %r : Tensor = aten::add.Tensor(%p, %m, %one)
             return (%r))",
-                             2},
-                    Residual{"made_before", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
+                         2},
+                    Case{"made_before", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
             %q : Tensor = aten::linear(%x, %w, %b)
             %r : Tensor = aten::add.Tensor(%q, %m, %one)
             return (%r))",
-                             2},
-                    Residual{"also_returned", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+                         2},
+                    Case{"also_returned", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%p, %s)
             return (%r))",
-                             2},
-                    Residual{"of_a_row", R"(%f : Tensor = aten::select.int(%y, %zero, %zero)
+                         2},
+                    Case{"of_a_row", R"(%f : Tensor = aten::select.int(%y, %zero, %zero)
             %r : Tensor = aten::add.Tensor(%p, %f, %one)
             return (%r))",
-                             1},
-                    Residual{"into_a_concatenation", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+                         1},
+                    Case{"into_a_concatenation", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %l : Tensor[] = prim::ListConstruct(%s, %z)
             %r : Tensor = aten::cat(%l, %one)
             return (%r))",
-                             2},
-                    Residual{"changed_in_between", R"(%c : Tensor = aten::mul.Tensor(%y, %z)
+                         2},
+                    Case{"changed_in_between", R"(%c : Tensor = aten::mul.Tensor(%y, %z)
             %q : Tensor = aten::linear(%x, %w, %none)
             %d : Tensor = aten::mul_.Tensor(%c, %z)
             %r : Tensor = aten::add.Tensor(%q, %c, %one)
             return (%r))",
-                             2}),
+                         2}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(AbsorbAddends, products_without_bias_take_one_instead) {
@@ -300,15 +291,7 @@ TEST(AbsorbCopies, a_relu_is_apart_if_the_rest_of_a_run_may_need_what_it_reads) 
   EXPECT_EQ(both.run({x, w, some}), 3);
 }
 
-struct Joined {
-  const char* name;
-  const char* text;
-  int kernels;
-};
-
-void PrintTo(const Joined& joined, std::ostream* out) { *out << joined.name; }
-
-class AbsorbCopiesInto : public testing::TestWithParam<Joined> {};
+class AbsorbCopiesInto : public testing::TestWithParam<Case> {};
 
 TEST_P(AbsorbCopiesInto, a_concatenation) {
   Both both(std::string(R"(graph(%x : Tensor, %w : Tensor, %table : Tensor, %ids : Tensor, %y : Tensor):
@@ -330,60 +313,60 @@ TEST_P(AbsorbCopiesInto, a_concatenation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Joined, AbsorbCopiesInto,
-                         testing::Values(Joined{"of_products", R"(%a : Tensor = aten::mm(%x, %w)
+                         testing::Values(Case{"of_products", R"(%a : Tensor = aten::mm(%x, %w)
             %b : Tensor = aten::embedding(%table, %ids, %minus, %false, %false)
             %l : Tensor[] = prim::ListConstruct(%a, %b)
             %r : Tensor = aten::cat(%l, %one)
             return (%r))",
-                                                2},
-                                         Joined{"of_rows", R"(%a : Tensor = aten::mm(%x, %w)
+                                              2},
+                                         Case{"of_rows", R"(%a : Tensor = aten::mm(%x, %w)
             %b : Tensor = aten::softmax.int(%y, %one, %none)
             %l : Tensor[] = prim::ListConstruct(%a, %b)
             %r : Tensor = aten::cat(%l, %zero)
             return (%r))",
-                                                2},
-                                         Joined{"with_inputs", R"(%a : Tensor = aten::mm(%x, %w)
+                                              2},
+                                         Case{"with_inputs", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%y, %a, %y)
             %r : Tensor = aten::cat(%l, %minus)
             return (%r))",
-                                                3},
-                                         Joined{"with_a_relu", R"(%a : Tensor = aten::mm(%x, %w)
+                                              3},
+                                         Case{"with_a_relu", R"(%a : Tensor = aten::mm(%x, %w)
             %b : Tensor = aten::relu(%a)
             %l : Tensor[] = prim::ListConstruct(%b, %y)
             %r : Tensor = aten::cat(%l, %one)
             return (%r))",
-                                                2},
-                                         Joined{"of_reshaped", R"(%a : Tensor = aten::mm(%x, %w)
+                                              2},
+                                         Case{"of_reshaped", R"(%a : Tensor = aten::mm(%x, %w)
             %shape : int[] = prim::ListConstruct(%minus, %one)
             %b : Tensor = aten::view(%a, %shape)
             %c : Tensor = aten::view(%y, %shape)
             %l : Tensor[] = prim::ListConstruct(%c, %b)
             %r : Tensor = aten::cat(%l, %zero)
             return (%r))",
-                                                2},
-                                         Joined{"in_two_places", R"(%a : Tensor = aten::mm(%x, %w)
+                                              2},
+                                         Case{"in_two_places", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %s : Tensor = aten::stack(%l, %one)
             %c : Tensor = aten::cat(%l, %one)
             %n : Tensor = aten::neg(%a)
             %r : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%s, %c, %n)
             return (%r))",
-                                                5},
-                                         Joined{"and_are_returned", R"(%a : Tensor = aten::mm(%x, %w)
+                                              5},
+                                         Case{"and_are_returned", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %one)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%a, %c)
             return (%r))",
-                                                3},
-                                         Joined{"and_another_product", R"(%a : Tensor = aten::mm(%x, %w)
+                                              3},
+                                         Case{"and_another_product", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %t : Tensor = aten::t(%a)
             %p : Tensor = aten::mm(%t, %x)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%p, %c)
             return (%r))",
-                                                4},
-                                         Joined{"that_is_changed", R"(%a : Tensor = aten::mm(%x, %w)
+                                              4},
+                                         Case{"that_is_changed", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %s : Tensor = aten::select.int(%c, %zero, %zero)
@@ -391,14 +374,14 @@ INSTANTIATE_TEST_SUITE_P(Joined, AbsorbCopiesInto,
             %n : Tensor = aten::neg(%a)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %c)
             return (%r))",
-                                                4},
-                                         Joined{"of_a_concatenation", R"(%a : Tensor = aten::mm(%x, %w)
+                                              4},
+                                         Case{"of_a_concatenation", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %k : Tensor[] = prim::ListConstruct(%c, %c)
             %r : Tensor = aten::cat(%k, %one)
             return (%r))",
-                                                4}),
+                                              4}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(AbsorbCopies, products_of_stacks_are_made_in_the_order_that_is_asked_for) {

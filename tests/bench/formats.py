@@ -9,6 +9,7 @@ from torch import nn
 
 from networks import BENCH_MODELS, Args, inputs, network, other_inputs
 
+AUTOTUNED = ("aoti", "compiled")  # how suffixes begin whose exporters time candidates: nothing else may run then
 WARM_CALL = 20  # workers compare the first call's result, and that of this many calls later
 
 

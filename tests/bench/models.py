@@ -8,9 +8,11 @@ there is and why the rest is missing. What is there and newer than its source st
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,17 +33,27 @@ def write_in_child(name: str, suffix: str, outdir: Path, archives: Path) -> None
         return
     for old in (path, why):
         old.unlink(missing_ok=True)
-    print(f"{path.name} ...", end=" ", flush=True)
     command = [sys.executable, __file__, str(outdir), str(archives), "--write", name, suffix]
     try:
         child = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_PER_EXPORT, check=False)
+        if child.returncode == -signal.SIGINT:
+            return
         failure = "" if child.returncode == 0 else last_line(child.stderr) or f"ended with {child.returncode}"
     except subprocess.TimeoutExpired:
         failure = f"not done after {SECONDS_PER_EXPORT} s"
     if failure:
         path.unlink(missing_ok=True)
         why.write_text(failure + "\n")
-    print(failure or "made", flush=True)
+    print(f"{path.name}: {failure or 'made'}", flush=True)
+
+
+def write_in_children(wanted: list[tuple[str, str]], at_once: int, outdir: Path, archives: Path) -> None:
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        for child in [pool.submit(write_in_child, name, suffix, outdir, archives) for name, suffix in wanted]:
+            child.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def last_line(text: str) -> str:
@@ -90,16 +102,17 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.write:
         return write_one(*arguments.write, arguments.outdir, arguments.archives)
-    from formats import formats
+    from formats import AUTOTUNED, formats
     from networks import BENCH_MODELS
 
     arguments.outdir.mkdir(parents=True, exist_ok=True)
     names = [name for name in BENCH_MODELS if arguments.only in name]
-    for suffix in formats(CORES):  # the quick ones first
-        for name in names:
-            write_in_child(name, suffix, arguments.outdir, arguments.archives)
+    suffixes = list(formats(CORES))  # the quick ones first
+    autotuned = [suffix for suffix in suffixes if suffix.startswith(AUTOTUNED)]
+    for some, at_once in (([suffix for suffix in suffixes if suffix not in autotuned], CORES), (autotuned, 1)):
+        write_in_children([(name, suffix) for suffix in some for name in names], at_once, arguments.outdir, arguments.archives)
     known = arguments.outdir / "models.json"
-    described = (json.loads(known.read_text()) if known.exists() else {}) | describe(names, list(formats(CORES)), arguments.outdir)
+    described = (json.loads(known.read_text()) if known.exists() else {}) | describe(names, suffixes, arguments.outdir)
     known.write_text(json.dumps({name: described[name] for name in BENCH_MODELS if name in described}, indent=1) + "\n")
     return 0
 

@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include <sched.h>
+
 #include <algorithm>
 #if defined(__SANITIZE_THREAD__)
 #include <thread>
@@ -52,18 +54,51 @@ void invoke(int64_t count, const F& f) {
 
 #endif
 
-}  // namespace
-
-void run_parts(int64_t parts, void (*body)(const void* whole, int64_t part), const void* whole) {
-  const auto run = [=](int64_t first, int64_t end) {
-    for (int64_t part = first; part < end; ++part) body(whole, part);
-  };
+template <class F>
+void share(int64_t parts, const F& run) {
   const bool nested = at::in_parallel_region() || c10::ParallelGuard::is_enabled();
   if (parts < 2 || nested || !can_share() || at::get_num_threads() < 2) return run(0, parts);
   invoke(parts, [&](int64_t first, int64_t end) {
     c10::ParallelGuard guard(true);
     run(first, end);
   });
+}
+
+// Whether all that invoke() calls runs at the same time. A pool may let some wait until others are done.
+#if defined(__SANITIZE_THREAD__) || AT_PARALLEL_OPENMP
+constexpr bool kTogether = true;
+#else
+constexpr bool kTogether = false;
+#endif
+
+// Threads that are soon there are worth waiting for; others may need this very core.
+constexpr int kSpins = 4096;
+
+}  // namespace
+
+void run_parts(int64_t parts, void (*body)(const void* whole, int64_t part), const void* whole) {
+  share(parts, [=](int64_t first, int64_t end) {
+    for (int64_t part = first; part < end; ++part) body(whole, part);
+  });
+}
+
+void run_parts_together(int64_t parts, void (*body)(const void* whole, int64_t first, int64_t end), const void* whole) {
+  if (!kTogether) return body(whole, 0, parts);
+  share(parts, [=](int64_t first, int64_t end) { body(whole, first, end); });
+}
+
+Barrier::Barrier(int64_t parts) : parts_(parts) {}
+
+void Barrier::wait(int64_t parts) {
+  const int64_t before = __atomic_fetch_add(&came_, parts, __ATOMIC_ACQ_REL);
+  const int64_t all = (before / parts_ + 1) * parts_;  // nobody comes again before all have come
+  for (int spins = 0; __atomic_load_n(&came_, __ATOMIC_ACQUIRE) < all; ++spins) {
+    if (spins < kSpins) {
+      __builtin_ia32_pause();
+    } else {
+      sched_yield();
+    }
+  }
 }
 
 }  // namespace stator

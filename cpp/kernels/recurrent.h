@@ -18,6 +18,7 @@ struct RecurrentSpec {
   int64_t out_step = 0, out_row = 0;
   bool has_bias = false;  // GRU's bias_hh; the others have theirs in `projected`
   bool writes_last_hidden = false;
+  int64_t parts = 1;  // of each step, which wait for one another
 };
 
 // Addresses: projected, Whh as panels (matmul.h), hidden state before, [cell state before,] [bias,] out, scratch of batch x gates x hidden

@@ -79,16 +79,23 @@ struct Weights {
 };
 
 // On one thread these kernels are never slower. LSTM, beside oneDNN: 20 times faster for one step of 128 from 128, 1.5 for 160 steps of 256
-// from 40 in three layers, equal for 128 rows of 512; GRU: 8, 3.4 and 1.2. Steps follow one another, so only LibTorch shares the work of
-// one among threads: it gets steps that are worth it.
+// from 40 in three layers, equal for 128 rows of 512; GRU: 8, 3.4 and 1.2.
 constexpr int64_t kMostMultiplications = int64_t{1} << 24;
 // One row times more weights than a cache holds waits for memory, whoever does it; then packing only takes memory.
 constexpr int64_t kMostWeights = int64_t{1} << 22;
 
-bool is_small(Binding& binding, const Kind& kind, int64_t batch, int64_t hidden) {
-  const int64_t multiplications = batch * kind.gates * hidden * hidden;
-  return multiplications <= kMostMultiplications &&
-         binding.parts(static_cast<double>(multiplications) * kMultiplicationNanoseconds) == 1;
+int64_t multiplications_by_step(const Kind& kind, int64_t batch, int64_t hidden) {
+  return batch * kind.gates * hidden * hidden;
+}
+
+bool is_small(const Kind& kind, int64_t batch, int64_t hidden) {
+  return multiplications_by_step(kind, batch, hidden) <= kMostMultiplications;
+}
+
+// Threads wake up once for all steps. That they wait for one another twice a step takes a quarter of it.
+int64_t parts_of_steps(Binding& binding, const Kind& kind, const Sequence& out) {
+  const int64_t multiplications = multiplications_by_step(kind, out.batch, out.width) * std::min<int64_t>(out.steps, 4);
+  return binding.parts(static_cast<double>(multiplications) * kMultiplicationNanoseconds);
 }
 
 // `views`: Wih, Whh and, if there are biases, theirs.
@@ -184,6 +191,7 @@ void run_steps(Binding& binding, const Kind& kind, const Weights& weights, const
   spec.hidden_before_row = states.hidden_before.meta.strides[0];
   spec.out_step = out.step;
   spec.out_row = out.row;
+  spec.parts = parts_of_steps(binding, kind, out);
   std::vector<TensorView> reads, writes;
   reads.reserve(5);
   writes.reserve(4);
@@ -286,7 +294,7 @@ bool bind_network(Binding& binding, const Kind& kind) {
   const auto network = network_of(binding, kind);
   if (!network || network->layers < 1) return false;
   Sequence in = sequence(network->input, network->batch_first);
-  if (!has_fitting_states(*network, in.batch) || !is_small(binding, kind, in.batch, network->hidden())) return false;
+  if (!has_fitting_states(*network, in.batch) || !is_small(kind, in.batch, network->hidden())) return false;
   const auto weights = all_weights(binding, *network);
   if (!weights) return false;
   const int64_t hidden = network->hidden(), directions = network->directions;
@@ -329,7 +337,7 @@ bool bind_cell(Binding& binding, const Kind& kind) {
     if (!has_sizes(before, {batch, (*states)[0].meta.sizes[1]})) return false;
   }
   const int64_t hidden = (*states)[0].meta.sizes[1];
-  if (!is_small(binding, kind, batch, hidden)) return false;
+  if (!is_small(kind, batch, hidden)) return false;
   std::vector<TensorView> parameters;
   for (size_t i = 2; i < 6; ++i) {
     if (const TensorView* parameter = binding.tensor(i)) {

@@ -7,6 +7,7 @@
 
 #include "binding_probe.h"
 #include "graph/graph.h"
+#include "ops/threads.h"
 #include "usable_tables.h"
 
 namespace stator {
@@ -101,6 +102,24 @@ TEST(RecurrentBinders, networks_are_libtorchs) {
     }
     expect_libtorchs("aten::" + name + ".input", network({name, gates, 160, 1, 40, 256, 3, true, false, true}));
     expect_libtorchs("aten::" + name + ".input", network({name, gates, 40, 2, 500, 400}));
+  }
+}
+
+TEST(RecurrentBinders, results_do_not_depend_on_parts) {
+  c10::InferenceMode inference;
+  for (const auto& [name, gates] : kKinds) {
+    for (int64_t hidden : {1, 8, 37, 256}) {
+      for (int64_t batch : {1, 3}) {
+        const std::string key = "aten::" + name + ".input";
+        const Arguments arguments = network({name, gates, 6, batch, 11, hidden, 2, true, true});
+        BindingProbe alone(key, arguments, {2}), shared(key, arguments, {2}, 3);
+        ASSERT_TRUE(alone.bind());
+        IntraOpThreads two(2);
+        ASSERT_TRUE(shared.bind());
+        for (size_t i = 0; i < (name == "lstm" ? 3 : 2); ++i)
+          ASSERT_TRUE(at::equal(alone.result(i), shared.result(i))) << key << " " << hidden << " result " << i;
+      }
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -54,6 +55,40 @@ TEST(PartsThreads, each_part_is_done_once_by_as_many_threads_as_a_run_may_use) {
       EXPECT_EQ(counted.calls, std::vector<int>(parts, 1));
       EXPECT_LE(counted.threads.size(), static_cast<size_t>(std::min<int64_t>(parts, threads)));
       EXPECT_EQ(counted.threads.size() > 1, parts > 1 && threads > 1) << parts << " parts, " << threads << " threads";
+    }
+  }
+}
+
+// Sums of what all parts wrote before each of a hundred meetings.
+struct Meetings {
+  std::vector<int64_t> written, sums;
+  Barrier barrier;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+
+  explicit Meetings(int64_t parts) : written(parts), sums(parts), barrier(parts) {}
+  static void meet(const void* whole, int64_t first, int64_t end) {
+    auto& self = *const_cast<Meetings*>(static_cast<const Meetings*>(whole));
+    for (int64_t round = 1; round <= 100; ++round) {
+      for (int64_t part = first; part < end; ++part) self.written[part] = round * (part + 1);
+      self.barrier.wait(end - first);
+      for (int64_t part = first; part < end; ++part)
+        self.sums[part] += std::accumulate(self.written.begin(), self.written.end(), int64_t{0});
+      self.barrier.wait(end - first);
+    }
+    std::lock_guard lock(self.mutex);
+    self.threads.insert(std::this_thread::get_id());
+  }
+};
+
+TEST(PartsThreads, parts_that_run_together_wait_for_one_another) {
+  for (int threads : {1, 2, 3}) {
+    IntraOpThreads set(threads);
+    for (int64_t parts : {1, 2, 3, 7}) {
+      Meetings meetings(parts);
+      run_parts_together(parts, Meetings::meet, &meetings);
+      EXPECT_EQ(meetings.sums, std::vector<int64_t>(parts, 5050 * parts * (parts + 1) / 2));
+      EXPECT_EQ(meetings.threads.size() > 1, have_threads() && parts > 1 && threads > 1);
     }
   }
 }
@@ -236,6 +271,33 @@ TEST_P(SharedKernelsThreads, large_work_is_shared_and_small_is_not) {
   run(GetParam(), GetParam().small, 2, writers);
   EXPECT_EQ(writers, 1);
   EXPECT_EQ(at::get_num_threads(), before);
+}
+
+TEST(SharedKernelsThreads, steps_of_recurrent_networks_are_shared_where_there_are_many_weights) {
+  if (!have_threads()) GTEST_SKIP() << "this LibTorch has no OpenMP";
+  for (const auto& [steps, hidden, shared] : {std::tuple(6, 256, true), {1, 256, false}, {6, 64, false}}) {
+    auto module = test::make_module(
+        R"(graph(%x : Tensor, %h : Tensor):
+  %w : Tensor = stator::LoadState[slot=0]()
+  %r : Tensor = stator::LoadState[slot=1]()
+  %weights : Tensor[] = prim::ListConstruct(%w, %r)
+  %states : Tensor[] = prim::ListConstruct(%h, %h)
+  %no : bool = prim::Constant[value=False]()
+  %one : int = prim::Constant[value=1]()
+  %dropout : float = prim::Constant[value=0.]()
+  %y : Tensor, %hidden : Tensor, %cell : Tensor = aten::lstm.input(%x, %states, %weights, %no, %one, %dropout, %no, %no, %no)
+  return (%y))",
+        {.signature_plans = true}, {at::randn({4 * hidden, 8}), at::randn({4 * hidden, hidden})});
+    const StaticMethod& method = *module->methods()[0];
+    StaticRuntime runtime(module, {.intra_op_threads = 2});
+    Arena arena(module);
+    runtime.bind(method, 0, at::randn({steps, 1, 8}));
+    runtime.bind(method, 1, at::randn({1, 1, hidden}));
+    for (int i = 0; i < 4; ++i) runtime.run(method, arena);
+    const auto plan = method.signatures()->plans().at(0);
+    EXPECT_TRUE(plan->only_kernels);
+    EXPECT_EQ(plan->shares_work, shared) << steps << " steps of " << hidden;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, SharedKernelsThreads, testing::ValuesIn(cases()),

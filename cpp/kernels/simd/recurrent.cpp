@@ -1,6 +1,7 @@
 // Recurrent networks: recurrent.h says what each kernel takes. Compiled once per CPU capability.
 #include "kernels/recurrent.h"
 
+#include "kernels/parallel.h"
 #include "kernels/simd/exponential.h"
 #include "kernels/simd/matmul_tiles.h"
 
@@ -65,11 +66,15 @@ struct PlainCell {
   }
 };
 
+struct Range {
+  int64_t begin, end;
+};
+
 template <class Cell>
-void finish_row(const Row& row) {
-  int64_t i = 0;
-  for (; i + kWidth <= row.hidden; i += kWidth) Cell::at(row, i, Whole{});
-  if (i < row.hidden) Cell::at(row, i, Part(row.hidden - i));
+void finish_row(const Row& row, const Range& units) {
+  int64_t i = units.begin;
+  for (; i + kWidth <= units.end; i += kWidth) Cell::at(row, i, Whole{});
+  if (i < units.end) Cell::at(row, i, Part(units.end - i));
 }
 
 struct Layer {
@@ -103,14 +108,40 @@ struct Before {
 // As many columns as a tile of one row has.
 constexpr int64_t kStrip = 4 * kPanel;
 
-// What the state before gives to the gates, by strips of columns.
+// What of each step some parts do: strips of the gates' columns, and units of the state.
+struct Share {
+  Range strips, units;
+  int64_t parts;
+  Barrier* barrier;  // NULL: there is nobody else
+};
+
+// Of `count` things of `size` numbers each, `numbers` in all.
+Range range_of(const Range& parts, int64_t all, int64_t numbers, int64_t size) {
+  const int64_t count = quotient_up(numbers, size);
+  return {parts.begin * count / all, parts.end * count / all};
+}
+
+template <class Cell>
+Share share_of(const RecurrentSpec& spec, const Range& parts, Barrier* barrier) {
+  const Range vectors = range_of(parts, spec.parts, spec.hidden, kWidth);
+  return {range_of(parts, spec.parts, Cell::kGates * spec.hidden, kStrip),
+          {vectors.begin * kWidth, least(vectors.end * kWidth, spec.hidden)},
+          parts.end - parts.begin,
+          barrier};
+}
+
+void wait_for_others(const Share& share) {
+  if (share.barrier) share.barrier->wait(share.parts);
+}
+
+// What the state before gives to the gates.
 template <class Cell>
 void multiply_state(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected,
-                    bool from_last) {
-  const int64_t width = Cell::kGates * spec.hidden, strips = quotient_up(width, kStrip);
+                    const Range& strips, bool from_last) {
+  const int64_t width = Cell::kGates * spec.hidden;
   const float* add = Cell::kAddsProjected ? projected : layer.bias;
-  for (int64_t i = 0; i < strips; ++i) {
-    const int64_t column = (from_last ? strips - 1 - i : i) * kStrip;
+  for (int64_t i = strips.begin; i < strips.end; ++i) {
+    const int64_t column = (from_last ? strips.begin + strips.end - 1 - i : i) * kStrip;
     multiply<Last::kPartOfPanel>(
         Product<>{spec.batch, least(kStrip, width - column), spec.hidden, before.hidden, before.hidden_row, 1,
                   layer.weights + column * spec.hidden, kPanel, kPanel * spec.hidden, layer.gates + column, width,
@@ -120,7 +151,7 @@ void multiply_state(const RecurrentSpec& spec, const Layer& layer, const Before&
 
 template <class Cell>
 void finish_step(const RecurrentSpec& spec, const Layer& layer, const Before& before, const float* projected,
-                 float* out) {
+                 float* out, const Range& units) {
   for (int64_t b = 0; b < spec.batch; ++b) {
     Row row{};
     row.projected = projected + b * spec.projected_row;
@@ -132,7 +163,29 @@ void finish_step(const RecurrentSpec& spec, const Layer& layer, const Before& be
       row.cell_before = before.cell + b * before.cell_row;
       row.cell = layer.last_cell + b * spec.hidden;
     }
-    finish_row<Cell>(row);
+    finish_row<Cell>(row, units);
+  }
+}
+
+template <class Cell>
+void run_steps(const RecurrentSpec& spec, const Layer& layer, const Share& share) {
+  Before before{layer.hidden_before, spec.hidden_before_row, layer.cell_before, spec.cell_before_row};
+  for (int64_t i = 0; i < spec.steps; ++i) {
+    const int64_t t = spec.backward ? spec.steps - 1 - i : i;
+    const float* projected = layer.projected + t * spec.projected_step;
+    float* out = layer.out + t * spec.out_step;
+    // To and fro: the weights that the last step used last are still in the second level cache.
+    multiply_state<Cell>(spec, layer, before, projected, share.strips, i % 2 != 0);
+    wait_for_others(share);
+    finish_step<Cell>(spec, layer, before, projected, out, share.units);
+    wait_for_others(share);
+    before = {out, spec.out_row, layer.last_cell, spec.hidden};
+  }
+  if (!spec.writes_last_hidden) return;
+  for (int64_t b = 0; b < spec.batch; ++b) {
+    __builtin_memcpy(layer.last_hidden + b * spec.hidden + share.units.begin,
+                     before.hidden + b * before.hidden_row + share.units.begin,
+                     static_cast<size_t>(share.units.end - share.units.begin) * sizeof(float));
   }
 }
 
@@ -140,22 +193,24 @@ template <class Cell>
 bool run_layer(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const RecurrentSpec*>(specification);
   const Layer layer = layer_of<Cell>(spec, addresses);
-  Before before{layer.hidden_before, spec.hidden_before_row, layer.cell_before, spec.cell_before_row};
-  for (int64_t i = 0; i < spec.steps; ++i) {
-    const int64_t t = spec.backward ? spec.steps - 1 - i : i;
-    const float* projected = layer.projected + t * spec.projected_step;
-    float* out = layer.out + t * spec.out_step;
-    // To and fro: the weights that the last step used last are still in the second level cache.
-    multiply_state<Cell>(spec, layer, before, projected, i % 2 != 0);
-    finish_step<Cell>(spec, layer, before, projected, out);
-    before = {out, spec.out_row, layer.last_cell, spec.hidden};
+  if (spec.parts == 1) {
+    run_steps<Cell>(spec, layer, share_of<Cell>(spec, {0, 1}, nullptr));
+    return true;
   }
-  if (spec.writes_last_hidden) {
-    for (int64_t b = 0; b < spec.batch; ++b) {
-      __builtin_memcpy(layer.last_hidden + b * spec.hidden, before.hidden + b * before.hidden_row,
-                       static_cast<size_t>(spec.hidden) * sizeof(float));
-    }
-  }
+  struct Whole {
+    const RecurrentSpec& spec;
+    const Layer& layer;
+    Barrier& barrier;
+  };
+  Barrier barrier(spec.parts);
+  const Whole all{spec, layer, barrier};
+  run_parts_together(
+      spec.parts,
+      [](const void* whole, int64_t first, int64_t end) {
+        const auto& [spec, layer, barrier] = *static_cast<const Whole*>(whole);
+        run_steps<Cell>(spec, layer, share_of<Cell>(spec, {first, end}, &barrier));
+      },
+      &all);
   return true;
 }
 

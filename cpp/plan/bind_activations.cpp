@@ -145,10 +145,6 @@ bool softshrink(Binding& binding) {
   return p.store(p.op(O::kWhere, above, p.op(O::kSub, x, p.number(*bound)), rest));
 }
 
-Node scaled_below_zero(Pointwise& p, Node x, Node scale) {
-  return p.op(O::kWhere, p.op(O::kGreater, x, p.number(0)), x, p.op(O::kMul, scale, x));
-}
-
 // (self, weight): one for all, or one a channel.
 bool prelu(Binding& binding) {
   const TensorView *self = binding.tensor(0), *given = binding.tensor(1);
@@ -164,14 +160,14 @@ bool prelu(Binding& binding) {
   weight.meta.sizes[0] = count;
   weight.meta.strides[0] = stride;
   if (self->meta.dim() == 0) weight.meta = TensorMeta::contiguous(weight.meta.dtype, {});
-  return p.store(scaled_below_zero(p, p.in(0), p.in(weight)));
+  return p.store(p.op(O::kLeakyRelu, p.in(0), p.in(weight), p.number(0)));
 }
 
 // (self, weight), which broadcast
 bool prelu_kernel(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin_real(0, 1)) return false;
-  return p.store(scaled_below_zero(p, p.in(0), p.in(1)));
+  return p.store(p.op(O::kLeakyRelu, p.in(0), p.in(1), p.number(0)));
 }
 
 // (self, dim): the first half times the sigmoid of the second.

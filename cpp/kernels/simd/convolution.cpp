@@ -60,13 +60,17 @@ STATOR_INLINE void finish_by_rows(const ConvolutionSpec& spec, const Group& grou
   });
 }
 
+int64_t to_next_weights(const ConvolutionSpec& spec, int64_t channel) {
+  return to_next_block(channel / kBlock, quotient_up(spec.out_channels, kBlock), spec.depth);
+}
+
 template <int kRows, int kVectors, bool kPartly>
 void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, const Tile& tile) {
   const float* weights = group.weights + channel / kBlock * spec.depth * kBlock + channel % kBlock;
   const FromInput<kVectors, kPartly> right{group.in + tile.position, group.offsets, Part(kPartly ? tile.last : kWidth)};
   Lanes sums[kRows * kVectors];
   const float* bias = group.bias ? group.bias + channel : nullptr;
-  sum_up<kRows, kVectors>(bias, weights, spec.depth, spec.depth * kBlock, right, sums);
+  sum_up<kRows, kVectors>(bias, weights, spec.depth, to_next_weights(spec, channel), right, sums);
   const int64_t first = channel * spec.out_channel;
   tile.out >= 0 ? finish_direct<kRows, kVectors>(spec, group, first + tile.out, tile, sums)
                 : finish_by_rows<kRows, kVectors>(spec, group, first, tile, sums);
@@ -118,7 +122,8 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
   const float* weights = group.weights + (channel / kBlock * spec.depth + first) * kBlock + channel % kBlock;
   Lanes sums[kRows * kVectors];
   const float* bias = group.bias && first == 0 ? group.bias + channel : nullptr;
-  sum_up<kRows, kVectors>(bias, weights, last - first, spec.depth * kBlock, SideBySide<kVectors>{partial.panel}, sums);
+  sum_up<kRows, kVectors>(bias, weights, last - first, to_next_weights(spec, channel),
+                          SideBySide<kVectors>{partial.panel}, sums);
   const int64_t place = channel * spec.out_channel + tile.position;
   const float* addend = partial.is_last ? group.addend : nullptr;
   const Part part(tile.last);

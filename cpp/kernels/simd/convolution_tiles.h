@@ -14,6 +14,12 @@ constexpr int64_t kBlock = kConvolutionBlock;
 // Output channels at so many vectors of positions: as many sums as registers have room for.
 constexpr int rows_at_once(int vectors) { return kWidth == 16 || vectors == 1 ? 8 : 4; }
 
+// How far behind the weights of `block` those lie that are wanted next: of the next block, and behind the last of the first. Never behind all: to
+// ask for what is not mapped takes hundreds of cycles, each time.
+STATOR_INLINE int64_t to_next_block(int64_t block, int64_t blocks, int64_t depth) {
+  return (block + 1 < blocks ? 1 : -block) * depth * kBlock;
+}
+
 // sums[row][v] = bias[row], if there is one, + the sum over k of weights[k][row] right(k, v); the weights are of one block. Those that lie
 // `ahead` of them are wanted next, and fetched.
 template <int kRows, int kVectors, class Right>

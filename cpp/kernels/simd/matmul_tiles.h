@@ -22,7 +22,7 @@ struct Strip {
   int64_t a_row, a_step;
   const B* b;
   int64_t b_step, b_panel;  // b_panel: from a panel of columns to the next
-  bool again;               // all of b has just been read, for other rows
+  bool fetched;             // all of b has just been read, for other rows, or nothing lies behind it
   int64_t depth;
   float* c;
   int64_t c_row;
@@ -75,7 +75,7 @@ void multiply_tile(const Strip<B>& strip) {
   const int64_t a_row = strip.a_row, a_step = strip.a_step, b_step = strip.b_step, b_panel = strip.b_panel;
   const float* a = strip.a;
   const B* b = strip.b;
-  const int64_t ahead = strip.again ? 0 : kPanels * b_panel;  // there lies what is wanted next: it is fetched
+  const int64_t ahead = strip.fetched ? 0 : kPanels * b_panel;  // there lies what is wanted next: it is fetched
   Lanes sums[kUnroll][kSums];
   each<kUnroll * kSums>([&](auto i)
                             __attribute__((always_inline)) { sums[i.value / kSums][i.value % kSums] = Lanes{}; });
@@ -152,7 +152,7 @@ void multiply_strip(Strip<B> strip, int64_t rows) {
   for (int64_t tiles = quotient_up(rows, kTileRows); tiles > 0; --tiles) {
     const int64_t height = quotient_up(rows, tiles);
     multiply_rows<kVectors, kLast>(strip, height);
-    strip.again = true;
+    strip.fetched = true;
     strip.a += height * strip.a_row;
     strip.c += height * strip.c_row;
     if (strip.bias) strip.bias += height * strip.bias_row;
@@ -211,6 +211,7 @@ void multiply_block(const Product<B>& product, int64_t row, int64_t rows, int64_
     strip.bias = step > 0 ? strip.c : bias ? bias + column : nullptr;
     strip.bias_row = step > 0 ? product.c_row : product.bias_row;
     if (addend) strip.addend = addend + column;
+    strip.fetched = product.columns - column <= kPanel;
     column += multiply_strip<kLast>(strip, rows, product.columns - column);
   }
 }

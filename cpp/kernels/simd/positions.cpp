@@ -167,14 +167,17 @@ void convolve_tile(const PositionsSpec& spec, const Group& group, const Neighbou
   }
 }
 
-// Weights of a single panel are followed by those of the next block: each tile fetches a part of them, so that the first one need not wait.
+// Weights of a single panel are followed by those of the next block, and the last ones by the first: each tile fetches a part of them, so that the
+// first one need not wait.
 void convolve_block(const PositionsSpec& spec, const SummedGroup& group, const Rows& rows, const Block& block) {
   const int64_t tiles = block.tiles.last - block.tiles.first;
   Terms terms{};
   terms.offsets = group.offsets + block.depth.first;
   terms.depth = block.elements();
   terms.goes_on = block.depth.first > 0;
-  terms.ahead = group.weights + (block.panels.first * spec.depth + block.depth.last) * kPanelChannels;
+  const int64_t behind = block.panels.first * spec.depth + block.depth.last;
+  const bool is_last = behind + block.elements() > quotient_up(spec.out_channels, kPanelChannels) * spec.depth;
+  terms.ahead = group.weights + (is_last ? 0 : behind) * kPanelChannels;
   terms.ahead_step = spec.panels == 1 ? kPanelChannels / tiles : 0;
   for (int64_t i = block.tiles.first; i < block.tiles.last; ++i) {
     float* sums = group.sums + (i - block.tiles.first) % spec.kept_tiles * spec.panels * kTileFloats;

@@ -133,12 +133,13 @@ void multiply(const WinogradSpec& spec, const PatchedGroup& group, const Matrice
     float* to = matrices.sums + element * matrices.from_sums;
     for (int64_t row = 0; row < made; row += kRows, to += kRows * kVectors * kWidth) {
       const float* weights = group.weights + (element * made + row / kBlock * kBlock) * depth + row % kBlock;
+      const int64_t ahead = to_next_block((element * made + row) / kBlock, kPatch * made / kBlock, depth);
       for (int64_t p = 0; p < parts; ++p) {
         const Range channels{p * depth / parts, (p + 1) * depth / parts};
         const SideBySide<kVectors> right{patches + channels.first * kVectors * kWidth};
         Lanes sums[kRows * kVectors];
-        sum_up<kRows, kVectors>(nullptr, weights + channels.first * kBlock, channels.last - channels.first,
-                                depth * kBlock, right, sums);
+        sum_up<kRows, kVectors>(nullptr, weights + channels.first * kBlock, channels.last - channels.first, ahead,
+                                right, sums);
         each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
           float* sum = to + i.value * kWidth;
           store(p > 0 ? sums[i.value] + load(sum) : sums[i.value], sum);

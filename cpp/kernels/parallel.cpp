@@ -92,8 +92,10 @@ Barrier::Barrier(int64_t parts) : parts_(parts) {}
 void Barrier::wait(int64_t parts) {
   const int64_t before = __atomic_fetch_add(&came_, parts, __ATOMIC_ACQ_REL);
   const int64_t all = (before / parts_ + 1) * parts_;  // nobody comes again before all have come
-  for (int spins = 0; __atomic_load_n(&came_, __ATOMIC_ACQUIRE) < all; ++spins) {
+  int spins = 0;
+  while (__atomic_load_n(&came_, __ATOMIC_ACQUIRE) < all) {
     if (spins < kSpins) {
+      ++spins;
       __builtin_ia32_pause();
     } else {
       sched_yield();

@@ -92,7 +92,7 @@ Json totals_json(const std::string& name, int64_t id, const MetricsTotals& total
 
 std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
-std::string escaped(const std::string& text) {
+std::string escaped_for_label(const std::string& text) {
   std::string out;
   for (const char c : text)
     out += c == '\n' ? "\\n" : c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -100,7 +100,7 @@ std::string escaped(const std::string& text) {
 }
 
 std::string labels_of(const std::string& name, int64_t id) {
-  return "module=\"" + escaped(name) + "\",id=\"" + std::to_string(id) + "\"";
+  return "module=\"" + escaped_for_label(name) + "\",id=\"" + std::to_string(id) + "\"";
 }
 
 // One module or pool as a report sees it.

@@ -46,7 +46,7 @@ struct Panel {
   return text.data();
 }
 
-std::string escaped(const std::string& text) {
+std::string escaped_for_xml(const std::string& text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -137,7 +137,7 @@ class Picture {
         "font-family=\"sans-serif\" font-size=\"11\">\n",
         kLeft + kWidth + 30, top, kLeft + kWidth + 30, top);
     out += "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-    out += "<text x=\"16\" y=\"24\" font-size=\"15\">Memory plan of " + escaped(method_) +
+    out += "<text x=\"16\" y=\"24\" font-size=\"15\">Memory plan of " + escaped_for_xml(method_) +
            ": time to the right, offset upwards</text>\n";
     return out + body_ + "</svg>\n";
   }
@@ -174,7 +174,7 @@ class Picture {
         "<g><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(%.0f,60%%,72%%)\" stroke=\"#444\" "
         "stroke-width=\"0.5\"/>",
         x, y, width, height, hue);
-    body_ += "<title>" + escaped(box.name) +
+    body_ += "<title>" + escaped_for_xml(box.name) +
              formatted(": %lld bytes at offset %lld, alive from %d to %d</title>", static_cast<long long>(box.bytes),
                        static_cast<long long>(box.offset), box.lifetime.first, box.lifetime.last);
     if (height >= kLabelHeight) {
@@ -182,8 +182,8 @@ class Picture {
       const auto fits = [&](const std::string& text) { return static_cast<double>(text.size()) * kCharacter < width; };
       const std::string label = fits(both) ? both : fits(box.name) ? box.name : "";
       if (!label.empty())
-        body_ += formatted("<text x=\"%.2f\" y=\"%.2f\">", x + 3, y + std::min(height / 2, 20.0) + 4) + escaped(label) +
-                 "</text>";
+        body_ += formatted("<text x=\"%.2f\" y=\"%.2f\">", x + 3, y + std::min(height / 2, 20.0) + 4) +
+                 escaped_for_xml(label) + "</text>";
     }
     body_ += "</g>\n";
   }

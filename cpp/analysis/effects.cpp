@@ -100,7 +100,7 @@ bool touches_handles(const Operator& op) {
   return any(op.schema.arguments()) || any(op.schema.returns());
 }
 
-void unite(LocationSet& into, const LocationSet& from) { into.insert(into.end(), from.begin(), from.end()); }
+void append(LocationSet& into, const LocationSet& from) { into.insert(into.end(), from.begin(), from.end()); }
 
 }  // namespace
 
@@ -167,7 +167,7 @@ LocationSet written_locations(const Node& node, const Aliases& aliases) {
     if (!info || !writes(*info)) continue;
     const auto& contained = info->containedTypes();
     bool elements = std::any_of(contained.begin(), contained.end(), writes);
-    unite(out, elements ? aliases.reach(node.input(i)) : aliases.points_to(node.input(i)));
+    append(out, elements ? aliases.reach(node.input(i)) : aliases.points_to(node.input(i)));
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

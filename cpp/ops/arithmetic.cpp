@@ -1,30 +1,16 @@
 // Python's arithmetic on numbers beyond the basic operators (scalars.cpp): rounding, powers, elementary functions, bits.
-#include <ATen/core/ivalue_inl.h>
-
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <utility>
 
 #include "ops/fallback.h"
+#include "ops/numbers.h"
 #include "ops/registry.h"
 #include "ops/tensors.h"
 
 namespace stator {
 namespace {
-
-using Int = int64_t;
-using Float = double;
-
-template <class A, auto F>
-void of_one(const Call& call) {
-  call.out() = F(call.in(0).to<A>());
-}
-
-template <class A, class B, auto F>
-void of_two(const Call& call) {
-  call.out() = F(call.in(0).to<A>(), call.in(1).to<B>());
-}
 
 // The result of rounding a float is an int; one that does not fit is TorchScript's to convert.
 template <Float (*F)(Float)>
@@ -41,9 +27,6 @@ constexpr auto kCos = [](auto a) -> Float { return std::cos(static_cast<Float>(a
 constexpr auto kTanh = [](auto a) -> Float { return std::tanh(static_cast<Float>(a)); };
 constexpr auto kLog = [](auto a) -> Float { return std::log(static_cast<Float>(a)); };
 constexpr auto kPow = [](auto a, auto b) -> Float { return std::pow(static_cast<Float>(a), static_cast<Float>(b)); };
-// With NaN on either side the second number.
-constexpr auto kMin = [](Float a, Float b) { return a < b ? a : b; };
-constexpr auto kMax = [](Float a, Float b) { return a > b ? a : b; };
 constexpr auto kSame = [](auto a) { return a; };
 
 // Numbers whose type is known only when they come: a real one counts as a float where one of two is.
@@ -86,7 +69,7 @@ void divide(const Call& call) {
   if (!done) run_boxed(call);
 }
 
-const Registration registrations[] = {
+const Registration kArithmetic[] = {
     {ImplKind::kNative, "aten::floor.float", rounded<std::floor>},
     {ImplKind::kNative, "aten::ceil.float", rounded<std::ceil>},
     {ImplKind::kNative, "aten::floor.int", of_one<Int, kSame>},
@@ -108,10 +91,10 @@ const Registration registrations[] = {
     {ImplKind::kNative, "aten::isinf.float", of_one<Float, [](Float a) { return std::isinf(a); }>},
     {ImplKind::kNative, "aten::isfinite.float", of_one<Float, [](Float a) { return std::isfinite(a); }>},
     {ImplKind::kNative, "prim::abs.float", of_one<Float, [](Float a) { return std::abs(a); }>},
-    {ImplKind::kNative, "prim::min.int_float", of_two<Int, Float, kMin>},
-    {ImplKind::kNative, "prim::min.float_int", of_two<Float, Int, kMin>},
-    {ImplKind::kNative, "prim::max.int_float", of_two<Int, Float, kMax>},
-    {ImplKind::kNative, "prim::max.float_int", of_two<Float, Int, kMax>},
+    {ImplKind::kNative, "prim::min.int_float", of_two<Int, Float, kLesser>},
+    {ImplKind::kNative, "prim::min.float_int", of_two<Float, Int, kLesser>},
+    {ImplKind::kNative, "prim::max.int_float", of_two<Int, Float, kGreater>},
+    {ImplKind::kNative, "prim::max.float_int", of_two<Float, Int, kGreater>},
     {ImplKind::kNative, "aten::__and__.int", of_two<Int, Int, [](Int a, Int b) { return a & b; }>},
     {ImplKind::kNative, "aten::__or__.int", of_two<Int, Int, [](Int a, Int b) { return a | b; }>},
     {ImplKind::kNative, "aten::__xor__.int", of_two<Int, Int, [](Int a, Int b) { return a ^ b; }>},

@@ -41,7 +41,7 @@ void batch_norm(const Call& call) {
                                  call.in(6).toDouble(), call.in(7).toDouble());
 }
 
-const Registration registrations[] = {
+const Registration kBatchNorms[] = {
     {ImplKind::kOut, "aten::batch_norm", batch_norm},
 };
 

@@ -187,7 +187,7 @@ void string_list_contains(const Call& call) {
   call.out() = found;
 }
 
-const Registration registrations[] = {
+const Registration kContainers[] = {
     {ImplKind::kNative, "prim::CreateObject", prepare_create_object},
     {ImplKind::kNative, "prim::DictConstruct", prepare_dict_construct},
     {ImplKind::kNative, "prim::GetAttr", prepare_get_attribute},
@@ -204,6 +204,7 @@ const Registration registrations[] = {
     {ImplKind::kNative, "aten::__getitem__.t", list_item},
     {ImplKind::kNative, "aten::append.t", list_append},
     {ImplKind::kNative, "aten::len.t", list_length},
+    {ImplKind::kNative, "aten::len.any", list_length},
 };
 
 }  // namespace

@@ -142,7 +142,7 @@ void copy_in_place(const Call& call) {
   call.out() = call.in(0);
 }
 
-const Registration registrations[] = {
+const Registration kCopies[] = {
     {ImplKind::kOut, "aten::clone", clone},
     {ImplKind::kOut, "aten::contiguous", contiguous},
     {ImplKind::kOut, "aten::flatten.using_ints", flatten},

@@ -25,14 +25,14 @@ struct Registered {
 };
 
 // By key. Never emptied, because graphs, plans and LibTorch's dispatcher point to what is in it.
-struct Registry {
+struct CustomRegistry {
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<const Registered>> operators;
   std::vector<std::unique_ptr<torch::Library>> fragments;
 };
 
-Registry& registry() {
-  static auto& instance = *new Registry;
+CustomRegistry& custom_registry() {
+  static auto& instance = *new CustomRegistry;
   return instance;
 }
 
@@ -135,7 +135,7 @@ void register_custom_operator(const std::string& text, std::unique_ptr<CustomOpe
   const c10::OperatorName& name = schema.operator_name();
   const std::string key = toString(name);
 
-  std::lock_guard lock(registry().mutex);
+  std::lock_guard lock(custom_registry().mutex);
   if (c10::Dispatcher::singleton().findSchema(name))
     throw Error(ErrorCode::kInvalidArgument, "an operator \"" + key + "\" exists already");
   auto registered = std::make_unique<const Registered>(Registered{key, schema.returns().size(), std::move(op)});
@@ -151,14 +151,14 @@ void register_custom_operator(const std::string& text, std::unique_ptr<CustomOpe
     throw Error(ErrorCode::kInvalidArgument,
                 "LibTorch refuses the operator \"" + key + "\": " + error.what_without_backtrace());
   }
-  registry().fragments.push_back(std::move(library));
-  registry().operators.emplace(key, std::move(registered));
+  custom_registry().fragments.push_back(std::move(library));
+  custom_registry().operators.emplace(key, std::move(registered));
 }
 
 std::optional<Implementation> custom_implementation(const Node& node) {
-  std::lock_guard lock(registry().mutex);
-  auto found = registry().operators.find(node.op->key);
-  if (found == registry().operators.end()) return std::nullopt;
+  std::lock_guard lock(custom_registry().mutex);
+  auto found = custom_registry().operators.find(node.op->key);
+  if (found == custom_registry().operators.end()) return std::nullopt;
   return Implementation{.run = run_planned,
                         .data = std::shared_ptr<const void>(std::shared_ptr<void>(), found->second.get()),
                         .kind = ImplKind::kOut};

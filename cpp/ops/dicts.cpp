@@ -39,7 +39,7 @@ void items(const Call& call) {
   call.out() = std::move(items);
 }
 
-void item(const Call& call) {
+void dict_item(const Call& call) {
   const Dict dict = call.in(0).toGenericDict();
   const auto found = dict.find(call.in(1));
   if (found == dict.end()) return run_boxed(call);
@@ -58,15 +58,15 @@ void get_or(const Call& call) {
   call.out() = found == dict.end() ? call.in(2) : found->value();
 }
 
-void set_item(const Call& call) { call.in(0).toGenericDict().insert_or_assign(call.in(1), call.in(2)); }
+void set_dict_item(const Call& call) { call.in(0).toGenericDict().insert_or_assign(call.in(1), call.in(2)); }
 
 void contains(const Call& call) { call.out() = call.in(0).toGenericDict().contains(call.in(1)); }
 
-void length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toGenericDict().size()); }
+void dict_length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toGenericDict().size()); }
 
-void copy(const Call& call) { call.out() = call.in(0).toGenericDict().copy(); }
+void copy_dict(const Call& call) { call.out() = call.in(0).toGenericDict().copy(); }
 
-void clear(const Call& call) { call.in(0).toGenericDict().clear(); }
+void clear_dict(const Call& call) { call.in(0).toGenericDict().clear(); }
 
 void update(const Call& call) {
   Dict dict = call.in(0).toGenericDict();
@@ -77,21 +77,27 @@ void update(const Call& call) {
 
 // Keys that are tensors are compared by identity, which hashing them does not need to change: they are left to TorchScript.
 std::vector<Registration> for_all_keys(const char* name, const char* prefix, OpFunction run) {
-  std::vector<Registration> registrations;
+  std::vector<Registration> for_keys;
   for (const char* key : {"str", "int", "bool", "float"}) {
     const std::string full = std::string(name) + "." + prefix + key;
-    registrations.emplace_back(ImplKind::kNative, full.c_str(), run);
+    for_keys.emplace_back(ImplKind::kNative, full.c_str(), run);
   }
-  return registrations;
+  return for_keys;
 }
 
-const std::vector<Registration> registrations[] = {
-    for_all_keys("aten::keys", "", keys),          for_all_keys("aten::values", "", values),
-    for_all_keys("aten::items", "", items),        for_all_keys("aten::get", "", get),
-    for_all_keys("aten::get", "default_", get_or), for_all_keys("aten::__getitem__", "Dict_", item),
-    for_all_keys("aten::_set_item", "", set_item), for_all_keys("aten::__contains__", "", contains),
-    for_all_keys("aten::len", "Dict_", length),    for_all_keys("aten::copy", "Dict_", copy),
-    for_all_keys("aten::clear", "", clear),        for_all_keys("aten::update", "", update),
+const std::vector<Registration> kDicts[] = {
+    for_all_keys("aten::keys", "", keys),
+    for_all_keys("aten::values", "", values),
+    for_all_keys("aten::items", "", items),
+    for_all_keys("aten::get", "", get),
+    for_all_keys("aten::get", "default_", get_or),
+    for_all_keys("aten::__getitem__", "Dict_", dict_item),
+    for_all_keys("aten::_set_item", "", set_dict_item),
+    for_all_keys("aten::__contains__", "", contains),
+    for_all_keys("aten::len", "Dict_", dict_length),
+    for_all_keys("aten::copy", "Dict_", copy_dict),
+    for_all_keys("aten::clear", "", clear_dict),
+    for_all_keys("aten::update", "", update),
 };
 
 }  // namespace

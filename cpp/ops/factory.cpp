@@ -171,7 +171,7 @@ void fill_in_place(const Call& call) {
   call.out() = call.in(0);
 }
 
-const Registration registrations[] = {
+const Registration kFactories[] = {
     {ImplKind::kOut, "aten::arange", arange},
     {ImplKind::kOut, "aten::arange.start", arange_start},
     {ImplKind::kOut, "aten::arange.start_step", arange_step},

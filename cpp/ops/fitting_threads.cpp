@@ -84,7 +84,7 @@ struct Wrapped {
   Work work;
 };
 
-void run(const Call& call) {
+void run_with_fitting_threads(const Call& call) {
   const auto& wrapped = call.data<Wrapped>();
   const Call inner = call.with(wrapped.inner.data.get());
   std::optional<IntraOpThreads> one;
@@ -97,7 +97,8 @@ void run(const Call& call) {
 Implementation with_fitting_threads(const Node& node, Implementation implementation) {
   const Work work = work_of(node);
   if (!work) return implementation;
-  Implementation out{.run = run, .data = {}, .kind = implementation.kind, .reason = implementation.reason};
+  Implementation out{
+      .run = run_with_fitting_threads, .data = {}, .kind = implementation.kind, .reason = implementation.reason};
   out.data = std::make_shared<const Wrapped>(Wrapped{std::move(implementation), work});
   return out;
 }

@@ -22,7 +22,7 @@ void dropout(const Call& call) {
   identity(call);
 }
 
-const Registration registrations[] = {
+const Registration kIdentities[] = {
     {ImplKind::kNative, "aten::_unwrap_optional", unwrap_optional},
     {ImplKind::kNative, "aten::alpha_dropout", dropout<at::_ops::alpha_dropout>},
     {ImplKind::kNative, "aten::dropout", dropout<at::_ops::dropout>},

@@ -72,7 +72,7 @@ void index(const Call& call) {
   op.impl(self, found.sizes, found.strides, op.maybe_get_output(0));
 }
 
-const Registration registrations[] = {
+const Registration kIndexing[] = {
     {ImplKind::kOut, "aten::embedding", embedding},
     {ImplKind::kOut, "aten::gather", structured<native::structured_gather_out>},
     {ImplKind::kOut, "aten::index.Tensor", index},

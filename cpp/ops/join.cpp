@@ -151,7 +151,7 @@ void stack_arguments(const Call& call) {
     call.out() = at::stack(owned_arguments(call), dim);
 }
 
-const Registration registrations[] = {
+const Registration kJoins[] = {
     {ImplKind::kOut, "aten::cat", cat_list},
     {ImplKind::kOut, "aten::concat", cat_list},
     {ImplKind::kOut, "aten::stack", stack_list},

@@ -26,7 +26,7 @@ bool wrap(int64_t& index, const List& list) {
   return index >= 0 && index < size;
 }
 
-void copy(const Call& call) { call.out() = call.in(0).toList().copy(); }
+void copy_list(const Call& call) { call.out() = call.in(0).toList().copy(); }
 
 void extend_with(List to, const List& from) {
   const size_t count = from.size();  // counted before: a list may extend itself
@@ -34,7 +34,7 @@ void extend_with(List to, const List& from) {
   for (size_t i = 0; i < count; ++i) to.push_back(from.get(i));
 }
 
-void concatenate(const Call& call) {
+void concatenate_lists(const Call& call) {
   List sum = call.in(0).toList().copy();
   extend_with(sum, call.in(1).toList());
   call.out() = std::move(sum);
@@ -56,7 +56,7 @@ void repeat(const Call& call) {
   call.out() = std::move(repeated);
 }
 
-void set_item(const Call& call) {
+void set_list_item(const Call& call) {
   List list = call.in(0).toList();
   int64_t index = call.in(1).toInt();
   if (!wrap(index, list)) return run_boxed(call);
@@ -88,7 +88,7 @@ void pop(const Call& call) {
   call.out() = std::move(element);
 }
 
-void clear(const Call& call) { call.in(0).toList().clear(); }
+void clear_list(const Call& call) { call.in(0).toList().clear(); }
 
 void reverse(const Call& call) {
   List list = call.in(0).toList();
@@ -170,20 +170,18 @@ void count_up(const Call& call) {
   call.out() = std::move(numbers);
 }
 
-void length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toListRef().size()); }
-
-const Registration registrations[] = {
-    {ImplKind::kNative, "aten::copy.t", copy},
-    {ImplKind::kNative, "aten::list.t", copy},
-    {ImplKind::kNative, "aten::add.t", concatenate},
+const Registration kLists[] = {
+    {ImplKind::kNative, "aten::copy.t", copy_list},
+    {ImplKind::kNative, "aten::list.t", copy_list},
+    {ImplKind::kNative, "aten::add.t", concatenate_lists},
     {ImplKind::kNative, "aten::add_.t", extend_and_return},
     {ImplKind::kNative, "aten::extend.t", extend},
     {ImplKind::kNative, "aten::mul.left_t", repeat},
-    {ImplKind::kNative, "aten::_set_item.t", set_item},
+    {ImplKind::kNative, "aten::_set_item.t", set_list_item},
     {ImplKind::kNative, "aten::insert.t", insert},
     {ImplKind::kNative, "aten::Delete.t", erase},
     {ImplKind::kNative, "aten::pop.t", pop},
-    {ImplKind::kNative, "aten::clear.t", clear},
+    {ImplKind::kNative, "aten::clear.t", clear_list},
     {ImplKind::kNative, "aten::reverse.t", reverse},
     {ImplKind::kNative, "aten::slice.t", slice},
     {ImplKind::kNative, "aten::eq.int_list", equal<true, int64_t>},
@@ -206,7 +204,6 @@ const Registration registrations[] = {
     {ImplKind::kNative, "aten::all.int", all<int64_t>},
     {ImplKind::kNative, "aten::all.float", all<double>},
     {ImplKind::kNative, "aten::all.bool", all<bool>},
-    {ImplKind::kNative, "aten::len.any", length},
     {ImplKind::kNative, "prim::rangelist", count_up},
 };
 

@@ -139,7 +139,7 @@ Implementation prepare_linear(const Node& node) {
   return chosen;
 }
 
-const Registration registrations[] = {
+const Registration kProducts[] = {
     {ImplKind::kOut, "aten::addmm", addmm},
     {ImplKind::kOut, "aten::baddbmm", structured<native::structured_baddbmm_out_cpu>},
     {ImplKind::kOut, "aten::bmm", structured<native::structured_bmm_out_cpu>},

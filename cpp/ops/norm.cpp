@@ -66,7 +66,7 @@ void native_layer_norm(const Call& call) {
                               call.in(4).toDouble(), &out, &mean, &rstd);
 }
 
-const Registration registrations[] = {
+const Registration kNorms[] = {
     {ImplKind::kOut, "aten::layer_norm", layer_norm},
     {ImplKind::kOut, "aten::native_layer_norm", native_layer_norm},
 };

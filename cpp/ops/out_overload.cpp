@@ -145,7 +145,7 @@ bool run_out(const Call& call, const OutOverload& overload, const Known& known) 
   return true;
 }
 
-void run(const Call& call) {
+void run_out_overload(const Call& call) {
   const auto& overload = call.data<OutOverload>();
   Signature signature;
   // Integers become numbers of the default dtype.
@@ -233,7 +233,7 @@ Implementation out_overload(const Node& node) {
     const c10::IValue* constant = constant_of(node.inputs[i]);
     if (!constant || !decides_nothing(*constant)) data->deciding.push_back(static_cast<int>(i));
   }
-  return {.run = run, .data = std::move(data), .kind = ImplKind::kOut};
+  return {.run = run_out_overload, .data = std::move(data), .kind = ImplKind::kOut};
 }
 
 }  // namespace stator

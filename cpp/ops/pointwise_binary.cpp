@@ -131,7 +131,7 @@ void masked_fill_in_place(const Call& call) {
   call.out() = call.in(0);
 }
 
-const Registration registrations[] = {
+const Registration kPointwiseBinary[] = {
     {ImplKind::kOut, "aten::add.Tensor", alpha_tensor<native::structured_ufunc_add_CPU, AddFloat>},
     {ImplKind::kOut, "aten::add.Scalar", alpha_number<native::structured_ufunc_add_CPU, AddFloat>},
     {ImplKind::kOut, "aten::sub.Tensor", alpha_tensor<native::structured_sub_out, SubFloat>},
@@ -221,38 +221,38 @@ const Registration registrations[] = {
     {ImplKind::kOut, "aten::masked_fill.Tensor", masked_fill<at::Tensor>},
 };
 
-using Tensors = at::Tensor& (*)(at::Tensor&, const at::Tensor&);
+using InPlaceTensors = at::Tensor& (*)(at::Tensor&, const at::Tensor&);
 using Number = at::Tensor& (*)(at::Tensor&, const at::Scalar&);
 using Division = at::Tensor& (*)(at::Tensor&, const at::Tensor&, std::optional<std::string_view>);
 
-const Registration in_place_registrations[] = {
+const Registration kPointwiseBinaryInPlace[] = {
     {ImplKind::kNative, "aten::add_.Tensor", in_place<&at::cpu::add_>},
     {ImplKind::kNative, "aten::add_.Scalar", in_place<&at::cpu::add_, 1>},
     {ImplKind::kNative, "aten::sub_.Tensor", in_place<&at::cpu::sub_>},
     {ImplKind::kNative, "aten::sub_.Scalar", in_place<&at::cpu::sub_, 1>},
     {ImplKind::kNative, "aten::mul_.Tensor", in_place<&at::cpu::mul_>},
     {ImplKind::kNative, "aten::mul_.Scalar", in_place<&at::cpu::mul_, 1>},
-    {ImplKind::kNative, "aten::div_.Tensor", in_place<static_cast<Tensors>(&at::cpu::div_)>},
-    {ImplKind::kNative, "aten::div_.Scalar", in_place<static_cast<Tensors>(&at::cpu::div_), 1>},
+    {ImplKind::kNative, "aten::div_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::div_)>},
+    {ImplKind::kNative, "aten::div_.Scalar", in_place<static_cast<InPlaceTensors>(&at::cpu::div_), 1>},
     {ImplKind::kNative, "aten::div_.Tensor_mode", in_place<static_cast<Division>(&at::cpu::div_)>},
     {ImplKind::kNative, "aten::div_.Scalar_mode", in_place<static_cast<Division>(&at::cpu::div_), 1>},
     {ImplKind::kNative, "aten::remainder_.Tensor", in_place<&at::cpu::remainder_>},
     {ImplKind::kNative, "aten::remainder_.Scalar", in_place<&at::cpu::remainder_, 1>},
     {ImplKind::kNative, "aten::fmod_.Tensor", in_place<&at::cpu::fmod_>},
     {ImplKind::kNative, "aten::fmod_.Scalar", in_place<&at::cpu::fmod_, 1>},
-    {ImplKind::kNative, "aten::pow_.Tensor", in_place<static_cast<Tensors>(&at::cpu::pow_)>},
+    {ImplKind::kNative, "aten::pow_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::pow_)>},
     {ImplKind::kNative, "aten::pow_.Scalar", in_place<static_cast<Number>(&at::cpu::pow_)>},
-    {ImplKind::kNative, "aten::eq_.Tensor", in_place<static_cast<Tensors>(&at::cpu::eq_)>},
+    {ImplKind::kNative, "aten::eq_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::eq_)>},
     {ImplKind::kNative, "aten::eq_.Scalar", in_place<static_cast<Number>(&at::cpu::eq_)>},
-    {ImplKind::kNative, "aten::ne_.Tensor", in_place<static_cast<Tensors>(&at::cpu::ne_)>},
+    {ImplKind::kNative, "aten::ne_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::ne_)>},
     {ImplKind::kNative, "aten::ne_.Scalar", in_place<static_cast<Number>(&at::cpu::ne_)>},
-    {ImplKind::kNative, "aten::lt_.Tensor", in_place<static_cast<Tensors>(&at::cpu::lt_)>},
+    {ImplKind::kNative, "aten::lt_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::lt_)>},
     {ImplKind::kNative, "aten::lt_.Scalar", in_place<static_cast<Number>(&at::cpu::lt_)>},
-    {ImplKind::kNative, "aten::le_.Tensor", in_place<static_cast<Tensors>(&at::cpu::le_)>},
+    {ImplKind::kNative, "aten::le_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::le_)>},
     {ImplKind::kNative, "aten::le_.Scalar", in_place<static_cast<Number>(&at::cpu::le_)>},
-    {ImplKind::kNative, "aten::gt_.Tensor", in_place<static_cast<Tensors>(&at::cpu::gt_)>},
+    {ImplKind::kNative, "aten::gt_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::gt_)>},
     {ImplKind::kNative, "aten::gt_.Scalar", in_place<static_cast<Number>(&at::cpu::gt_)>},
-    {ImplKind::kNative, "aten::ge_.Tensor", in_place<static_cast<Tensors>(&at::cpu::ge_)>},
+    {ImplKind::kNative, "aten::ge_.Tensor", in_place<static_cast<InPlaceTensors>(&at::cpu::ge_)>},
     {ImplKind::kNative, "aten::ge_.Scalar", in_place<static_cast<Number>(&at::cpu::ge_)>},
     {ImplKind::kNative, "aten::bitwise_and_.Tensor", in_place<&at::cpu::bitwise_and_>},
     {ImplKind::kNative, "aten::bitwise_and_.Scalar", in_place<&at::cpu::bitwise_and_, 1>},

@@ -107,7 +107,7 @@ void isnan(const Call& call) {
   run_structured<native::structured_ne_Tensor_out>(call, self, self);
 }
 
-const Registration registrations[] = {
+const Registration kPointwiseUnary[] = {
     {ImplKind::kOut, "aten::acos", structured<native::structured_acos_out>},
     {ImplKind::kOut, "aten::acosh", structured<native::structured_acosh_out>},
     {ImplKind::kOut, "aten::asin", structured<native::structured_asin_out>},
@@ -190,7 +190,7 @@ const Registration registrations[] = {
 using Clamp = at::Tensor& (*)(at::Tensor&, const std::optional<at::Scalar>&, const std::optional<at::Scalar>&);
 using Bound = at::Tensor& (*)(at::Tensor&, const at::Scalar&);
 
-const Registration in_place_registrations[] = {
+const Registration kPointwiseUnaryInPlace[] = {
     {ImplKind::kNative, "aten::acos_", in_place<&at::cpu::acos_>},
     {ImplKind::kNative, "aten::acosh_", in_place<&at::cpu::acosh_>},
     {ImplKind::kNative, "aten::asin_", in_place<&at::cpu::asin_>},

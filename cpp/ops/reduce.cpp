@@ -84,7 +84,7 @@ void spread_corrected(const Call& call) {
 constexpr Spread kVar = &at::cpu::var_outf;
 constexpr Spread kStd = &at::cpu::std_outf;
 
-const Registration registrations[] = {
+const Registration kReductions[] = {
     {ImplKind::kOut, "aten::sum", over_all<native::structured_sum_out>},
     {ImplKind::kOut, "aten::sum.dim_IntList", structured<native::structured_sum_out>},
     {ImplKind::kOut, "aten::mean", over_all<native::structured_mean_out>},

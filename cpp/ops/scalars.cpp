@@ -7,32 +7,13 @@
 #include <string>
 
 #include "ops/fallback.h"
+#include "ops/numbers.h"
 #include "ops/registry.h"
 #include "ops/tensors.h"
 #include "ops/views.h"
 
 namespace stator {
 namespace {
-
-template <class T>
-T number(const c10::IValue& value) {
-  if constexpr (std::is_same_v<T, int64_t>) return value.toInt();
-  else if constexpr (std::is_same_v<T, double>) return value.toDouble();
-  else return value.toBool();
-}
-
-template <class A, auto F>
-void of_one(const Call& call) {
-  call.out() = F(number<A>(call.in(0)));
-}
-
-template <class A, class B, auto F>
-void of_two(const Call& call) {
-  call.out() = F(number<A>(call.in(0)), number<B>(call.in(1)));
-}
-
-using Int = int64_t;
-using Float = double;
 
 // Integers wrap around, as they do in LibTorch's build, but here without undefined behaviour.
 Int wrapped_add(Int a, Int b) { return static_cast<Int>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
@@ -63,9 +44,6 @@ constexpr auto kLt = [](auto a, auto b) { return a < b; };
 constexpr auto kLe = [](auto a, auto b) { return a <= b; };
 constexpr auto kGt = [](auto a, auto b) { return a > b; };
 constexpr auto kGe = [](auto a, auto b) { return a >= b; };
-// With NaN on either side the second number.
-constexpr auto kMin = [](auto a, auto b) { return a < b ? a : b; };
-constexpr auto kMax = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto kToBool = [](auto a) { return static_cast<bool>(a); };
 constexpr auto kToInt = [](auto a) { return static_cast<Int>(a); };
 constexpr auto kToFloat = [](auto a) { return static_cast<Float>(a); };
@@ -134,7 +112,7 @@ void size_of_dim(const Call& call) {
   call.out() = kStride ? self.strides()[dim] : self.sizes()[dim];
 }
 
-void length(const Call& call) {
+void tensor_length(const Call& call) {
   if (!is_plain(call.in(0)) || call.tensor(0).dim() == 0) return run_boxed(call);
   call.out() = call.tensor(0).sizes()[0];
 }
@@ -151,7 +129,7 @@ bool element(const Call& call, at::Scalar& value) {
   return true;
 }
 
-void item(const Call& call) {
+void tensor_item(const Call& call) {
   at::Scalar value;
   if (!element(call, value)) return run_boxed(call);
   call.out() = value;
@@ -175,10 +153,10 @@ void implicit(const Call& call) {
 
 void scalar_implicit(const Call& call) {
   if (!call.in(0).isTensor() || call.tensor(0).dim() != 0) return run_boxed(call);
-  item(call);
+  tensor_item(call);
 }
 
-const Registration registrations[] = {
+const Registration kScalars[] = {
     {ImplKind::kNative, "aten::eq.int", of_two<Int, Int, kEq>},
     {ImplKind::kNative, "aten::eq.float", of_two<Float, Float, kEq>},
     {ImplKind::kNative, "aten::eq.int_float", of_two<Int, Float, kEq>},
@@ -212,10 +190,10 @@ const Registration registrations[] = {
     {ImplKind::kNative, "aten::mul.float", of_two<Float, Float, kMul>},
     {ImplKind::kNative, "aten::mul.int_float", of_two<Int, Float, kMul>},
     {ImplKind::kNative, "aten::mul.float_int", of_two<Float, Int, kMul>},
-    {ImplKind::kNative, "prim::min.int", of_two<Int, Int, kMin>},
-    {ImplKind::kNative, "prim::min.float", of_two<Float, Float, kMin>},
-    {ImplKind::kNative, "prim::max.int", of_two<Int, Int, kMax>},
-    {ImplKind::kNative, "prim::max.float", of_two<Float, Float, kMax>},
+    {ImplKind::kNative, "prim::min.int", of_two<Int, Int, kLesser>},
+    {ImplKind::kNative, "prim::min.float", of_two<Float, Float, kLesser>},
+    {ImplKind::kNative, "prim::max.int", of_two<Int, Int, kGreater>},
+    {ImplKind::kNative, "prim::max.float", of_two<Float, Float, kGreater>},
     {ImplKind::kNative, "aten::add.int", of_two<Int, Int, wrapped_add>},
     {ImplKind::kNative, "aten::sub.int", of_two<Int, Int, wrapped_sub>},
     {ImplKind::kNative, "aten::mul.int", of_two<Int, Int, wrapped_mul>},
@@ -247,14 +225,14 @@ const Registration registrations[] = {
     {ImplKind::kNative, "aten::Bool.Tensor", item_as<bool>},
     {ImplKind::kNative, "aten::Int.Tensor", item_as<Int>},
     {ImplKind::kNative, "aten::Float.Tensor", item_as<Float>},
-    {ImplKind::kNative, "aten::item", item},
+    {ImplKind::kNative, "aten::item", tensor_item},
     {ImplKind::kNative, "aten::IntImplicit", implicit<Int>},
     {ImplKind::kNative, "aten::FloatImplicit", implicit<Float>},
     {ImplKind::kNative, "aten::ScalarImplicit", scalar_implicit},
     {ImplKind::kNative, "aten::size", sizes},
     {ImplKind::kNative, "aten::size.int", size_of_dim<false>},
     {ImplKind::kNative, "aten::stride.int", size_of_dim<true>},
-    {ImplKind::kNative, "aten::len.Tensor", length},
+    {ImplKind::kNative, "aten::len.Tensor", tensor_length},
     {ImplKind::kNative, "aten::dim", plain_fact<[](const at::Tensor& t) { return t.dim(); }>},
     {ImplKind::kNative, "aten::numel", plain_fact<[](const at::Tensor& t) { return t.numel(); }>},
     {ImplKind::kNative, "aten::is_contiguous", plain_fact<[](const at::Tensor& t) { return t.is_contiguous(); }>},

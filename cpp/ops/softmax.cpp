@@ -24,7 +24,7 @@ void converted(const Call& call) {
   }
 }
 
-const Registration registrations[] = {
+const Registration kSoftmaxes[] = {
     {ImplKind::kOut, "aten::_softmax", structured<native::structured_softmax_cpu_out>},
     {ImplKind::kOut, "aten::_log_softmax", structured<native::structured_log_softmax_cpu_out>},
     {ImplKind::kOut, "aten::softmax.int", converted<native::structured_softmax_cpu_out>},

@@ -26,7 +26,7 @@ void format(const Call& call) {
   call.out() = std::move(out).str();
 }
 
-void concatenate(const Call& call) { call.out() = call.in(0).toStringRef() + call.in(1).toStringRef(); }
+void concatenate_strings(const Call& call) { call.out() = call.in(0).toStringRef() + call.in(1).toStringRef(); }
 
 void join(const Call& call) {
   std::string joined;
@@ -37,9 +37,9 @@ void join(const Call& call) {
   call.out() = std::move(joined);
 }
 
-void length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toStringRef().size()); }
+void string_length(const Call& call) { call.out() = static_cast<int64_t>(call.in(0).toStringRef().size()); }
 
-void item(const Call& call) {
+void string_item(const Call& call) {
   const std::string& text = call.in(0).toStringRef();
   const auto size = static_cast<int64_t>(text.size());
   int64_t index = call.in(1).toInt();
@@ -55,13 +55,13 @@ void devices_equal(const Call& call) {
   call.out() = (call.in(0).toDevice() == call.in(1).toDevice()) == kEqual;
 }
 
-const Registration registrations[] = {
+const Registration kStrings[] = {
     {ImplKind::kNative, "aten::format", format},
-    {ImplKind::kNative, "aten::add.str", concatenate},
+    {ImplKind::kNative, "aten::add.str", concatenate_strings},
     {ImplKind::kNative, "aten::join", join},
-    {ImplKind::kNative, "aten::len.str", length},
-    {ImplKind::kNative, "aten::__getitem__.str", item},
-    {ImplKind::kNative, "prim::StringIndex", item},
+    {ImplKind::kNative, "aten::len.str", string_length},
+    {ImplKind::kNative, "aten::__getitem__.str", string_item},
+    {ImplKind::kNative, "prim::StringIndex", string_item},
     {ImplKind::kNative, "prim::type", device_type},
     {ImplKind::kNative, "aten::eq.device", devices_equal<true>},
     {ImplKind::kNative, "aten::ne.device", devices_equal<false>},

@@ -278,7 +278,7 @@ void split_with_sizes(const Call& call) {
   call.out() = std::move(pieces);
 }
 
-const Registration registrations[] = {
+const Registration kViews[] = {
     {ImplKind::kNative, "aten::alias", view<unchanged>},
     {ImplKind::kNative, "aten::detach", view<unchanged>},
     {ImplKind::kNative, "aten::chunk", chunk},

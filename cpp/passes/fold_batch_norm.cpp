@@ -45,9 +45,9 @@ struct Parameters {
   at::Tensor bias;
 };
 
-class Folder {
+class BatchNormFolder {
  public:
-  explicit Folder(Graph& graph) : graph_(graph), aliases_(graph), immutability_(graph, aliases_) {}
+  explicit BatchNormFolder(Graph& graph) : graph_(graph), aliases_(graph), immutability_(graph, aliases_) {}
 
   bool run() {
     bool changed = false;
@@ -197,6 +197,6 @@ class Folder {
 
 }  // namespace
 
-bool fold_batch_norm(Graph& graph) { return Folder(graph).run(); }
+bool fold_batch_norm(Graph& graph) { return BatchNormFolder(graph).run(); }
 
 }  // namespace stator

@@ -50,9 +50,9 @@ bool never_runs(const Node& loop) {
   return (trips && trips->isInt() && trips->toInt() <= 0) || is_constant_bool(loop.input(1), false);
 }
 
-class Folder {
+class ConstantFolder {
  public:
-  explicit Folder(Graph& graph) : graph_(graph), aliases_(graph), immutability_(graph, aliases_) {}
+  explicit ConstantFolder(Graph& graph) : graph_(graph), aliases_(graph), immutability_(graph, aliases_) {}
 
   bool run() {
     fold(graph_.root());
@@ -199,6 +199,6 @@ class Folder {
 
 }  // namespace
 
-bool fold_constants(Graph& graph) { return Folder(graph).run(); }
+bool fold_constants(Graph& graph) { return ConstantFolder(graph).run(); }
 
 }  // namespace stator

@@ -8,7 +8,7 @@
 namespace stator {
 namespace {
 
-using Kind = SignatureStep::Kind;
+using StepKind = SignatureStep::Kind;
 
 // How a step reads a buffer.
 struct Reader {
@@ -28,7 +28,7 @@ class Absorber {
 
   void run() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (plan_.steps[i].kind == Kind::kTile) absorb(static_cast<int32_t>(i));
+      if (plan_.steps[i].kind == StepKind::kTile) absorb(static_cast<int32_t>(i));
     }
     std::erase_if(plan_.steps, [](const SignatureStep& step) { return step.tile && step.tile->stores_nothing(); });
   }
@@ -40,7 +40,7 @@ class Absorber {
     if (step.tile) {
       for (const TensorView& view : step.tile->reads()) readers_[view.buffer].push_back({Reader::Kind::kTile, i});
     }
-    const bool leaves_always = step.kind == Kind::kLeave;
+    const bool leaves_always = step.kind == StepKind::kLeave;
     for_each_value(step, [&](const TraceValue& value) { note_value(value, {Reader::Kind::kOther, i}); });
     for_each_value_left(plan_, step, [&](const TraceValue& value) {
       note_value(value, {leaves_always ? Reader::Kind::kOther : Reader::Kind::kSnapshot, i});
@@ -94,14 +94,14 @@ class Absorber {
     // There an operator of LibTorch's might change it.
     return !read_later ||
            std::none_of(readers_[transfer.to.buffer].begin(), readers_[transfer.to.buffer].end(),
-                        [&](const Reader& reader) { return plan_.steps[reader.step].kind == Kind::kCall; });
+                        [&](const Reader& reader) { return plan_.steps[reader.step].kind == StepKind::kCall; });
   }
 
   // The buffer is there, or will be, when step `maker` writes it instead of step `i`.
   bool is_there(BufferId buffer, int32_t maker, int32_t i) const {
     return std::all_of(writers_[buffer].begin(), writers_[buffer].end(), [&](int32_t step) {
       const SignatureStep::Kind kind = plan_.steps[step].kind;
-      return step == i || step < maker || kind == Kind::kKernel || kind == Kind::kTile;
+      return step == i || step < maker || kind == StepKind::kKernel || kind == StepKind::kTile;
     });
   }
 
@@ -110,7 +110,7 @@ class Absorber {
     const auto& writers = writers_[buffer];
     return std::all_of(writers.begin(), writers.end(), [&](int32_t step) { return step < maker; }) &&
            std::none_of(plan_.steps.begin() + maker, plan_.steps.begin() + i,
-                        [](const SignatureStep& step) { return step.kind == Kind::kCall && step.barrier; });
+                        [](const SignatureStep& step) { return step.kind == StepKind::kCall && step.barrier; });
   }
 
   // It is step `maker` that reads it now.

@@ -7,7 +7,7 @@
 namespace stator {
 namespace {
 
-using Kind = SignatureStep::Kind;
+using StepKind = SignatureStep::Kind;
 
 // A tensor within zeros.
 struct Padded {
@@ -25,7 +25,7 @@ class ZeroAbsorber {
 
   void run() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (plan_.steps[i].kind == Kind::kKernel && plan_.steps[i].variants) absorb(static_cast<int32_t>(i));
+      if (plan_.steps[i].kind == StepKind::kKernel && plan_.steps[i].variants) absorb(static_cast<int32_t>(i));
     }
   }
 
@@ -49,7 +49,7 @@ class ZeroAbsorber {
     int64_t written = 0;
     for (int32_t writer : writers_[view.buffer]) {
       const SignatureStep& step = plan_.steps[writer];
-      if (step.kind != Kind::kTile || step.tile->writes().size() != 1) return std::nullopt;
+      if (step.kind != StepKind::kTile || step.tile->writes().size() != 1) return std::nullopt;
       written += step.tile->numel();
       if (step.tile->stores_zeros()) continue;
       const auto transfer = step.tile->as_transfer();
@@ -75,7 +75,7 @@ class ZeroAbsorber {
     const auto& writers = writers_[buffer];
     return std::none_of(writers.begin(), writers.end(), [&](int32_t step) { return step > first && step < last; }) &&
            std::none_of(plan_.steps.begin() + first, plan_.steps.begin() + last,
-                        [](const SignatureStep& step) { return step.kind == Kind::kCall && step.barrier; });
+                        [](const SignatureStep& step) { return step.kind == StepKind::kCall && step.barrier; });
   }
 
   SignaturePlan& plan_;

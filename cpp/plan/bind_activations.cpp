@@ -8,7 +8,7 @@
 namespace stator {
 namespace {
 
-using Node = Pointwise::Node;
+using TileNode = Pointwise::Node;
 using O = TileOpcode;
 
 // Bounds are numbers, or None for no bound.
@@ -33,7 +33,7 @@ bool clamp(Binding& binding) {
 bool clamp_by_tensors(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin(0, 0) || p.compute() == at::kBool) return false;
-  Node x = p.in(0);
+  TileNode x = p.in(0);
   for (size_t bound : {size_t{1}, size_t{2}}) {
     if (is_none(binding.known(bound))) continue;
     const TensorView* view = binding.tensor(bound);
@@ -97,7 +97,7 @@ bool celu(Binding& binding) {
   Pointwise p(binding);
   const auto alpha = p.number_of(1);
   if (!alpha || *alpha == 0 || !p.begin_real(0, 0)) return false;
-  const Node x = p.in(0), inner = p.op(O::kExpm1, p.op(O::kMul, x, p.number(1 / *alpha)));
+  const TileNode x = p.in(0), inner = p.op(O::kExpm1, p.op(O::kMul, x, p.number(1 / *alpha)));
   return p.store(p.op(O::kWhere, p.op(O::kGreater, x, p.number(0)), x, p.op(O::kMul, p.number(*alpha), inner)));
 }
 
@@ -105,14 +105,14 @@ bool celu(Binding& binding) {
 bool threshold(Binding& binding) {
   Pointwise p(binding);
   if (!p.number_of(1) || !p.number_of(2) || !p.begin_real(0, 0)) return false;
-  const Node x = p.in(0);
+  const TileNode x = p.in(0);
   return p.store(p.op(O::kWhere, p.op(O::kLessEqual, x, p.in(1)), p.in(2), x));
 }
 
 bool tanhshrink(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin_real(0, 0)) return false;
-  const Node x = p.in(0);
+  const TileNode x = p.in(0);
   return p.store(p.op(O::kSub, x, p.op(O::kTanh, x)));
 }
 
@@ -120,7 +120,7 @@ bool tanhshrink(Binding& binding) {
 bool log_sigmoid(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin_real(0, 0)) return false;
-  const Node x = p.in(0), tail = p.op(O::kLog1p, p.op(O::kExp, p.op(O::kNeg, p.op(O::kAbs, x))));
+  const TileNode x = p.in(0), tail = p.op(O::kLog1p, p.op(O::kExp, p.op(O::kNeg, p.op(O::kAbs, x))));
   return p.store(p.op(O::kSub, p.op(O::kMin, x, p.number(0)), tail));
 }
 
@@ -128,8 +128,8 @@ bool hardshrink(Binding& binding) {
   Pointwise p(binding);
   const auto bound = p.number_of(1);
   if (!bound || !p.begin_real(0, 0)) return false;
-  const Node x = p.in(0), not_below = p.op(O::kGreaterEqual, x, p.number(-*bound));
-  const Node within = p.op(O::kAnd, not_below, p.op(O::kLessEqual, x, p.number(*bound)));
+  const TileNode x = p.in(0), not_below = p.op(O::kGreaterEqual, x, p.number(-*bound));
+  const TileNode within = p.op(O::kAnd, not_below, p.op(O::kLessEqual, x, p.number(*bound)));
   return p.store(p.op(O::kWhere, within, p.number(0), x));
 }
 
@@ -138,10 +138,10 @@ bool softshrink(Binding& binding) {
   Pointwise p(binding);
   const auto bound = p.number_of(1);
   if (!bound || !p.begin_real(0, 0)) return false;
-  const Node x = p.in(0), above = p.op(O::kGreater, x, p.number(*bound));
-  const Node below = p.op(O::kLess, x, p.number(-*bound));
-  const Node within = p.op(O::kMul, x, p.number(0));
-  const Node rest = p.op(O::kWhere, below, p.op(O::kAdd, x, p.number(*bound)), within);
+  const TileNode x = p.in(0), above = p.op(O::kGreater, x, p.number(*bound));
+  const TileNode below = p.op(O::kLess, x, p.number(-*bound));
+  const TileNode within = p.op(O::kMul, x, p.number(0));
+  const TileNode rest = p.op(O::kWhere, below, p.op(O::kAdd, x, p.number(*bound)), within);
   return p.store(p.op(O::kWhere, above, p.op(O::kSub, x, p.number(*bound)), rest));
 }
 

@@ -7,7 +7,7 @@
 namespace stator {
 namespace {
 
-using Node = Pointwise::Node;
+using TileNode = Pointwise::Node;
 using O = TileOpcode;
 
 // a + alpha * b and a - alpha * b; the first argument is `from`.
@@ -15,7 +15,7 @@ bool add_scaled(Binding& binding, double sign, size_t from) {
   Pointwise p(binding);
   const std::optional<double> alpha = binding.node().inputs.size() > 2 ? p.number_of(2) : 1.0;
   if (!p.begin(0, 1) || !alpha || !std::isfinite(*alpha)) return false;
-  const Node a = p.in(from), b = p.in(1 - from);
+  const TileNode a = p.in(from), b = p.in(1 - from);
   if (p.compute() == at::kBool) return *alpha == 1 && sign > 0 && p.store(p.op(O::kOr, a, b));
   if (*alpha == 1) return p.store(p.op(sign > 0 ? O::kAdd : O::kSub, a, b));
   if (p.compute() == at::kFloat && std::abs(*alpha) > 3.4e38) return false;
@@ -31,7 +31,7 @@ bool pow_scalar(Binding& binding) {
   const std::optional<double> exponent = p.number_of(1);
   if (!exponent || !p.begin(0, 0) || p.compute() == at::kBool) return false;
   const bool real = p.is_real();
-  const Node x = p.in(0);
+  const TileNode x = p.in(0);
   if (*exponent == 2) return p.store(p.op(O::kSquare, x));
   if (*exponent == 3) return p.store(p.op(O::kMul, p.op(O::kMul, x, x), x));
   if (*exponent == 0) return p.store(p.number(1));
@@ -73,9 +73,9 @@ bool divides_integers(const Binding& binding, const Pointwise& p) {
 bool divide(Binding& binding, TileOpcode rounding) {
   Pointwise p(binding);
   if (!p.begin(0, 1) || (!p.is_real() && !divides_integers(binding, p))) return false;
-  const Node a = p.in(0), b = p.in(1);
+  const TileNode a = p.in(0), b = p.in(1);
   if (rounding == O::kFloor) return p.store(p.op(O::kDivFloor, a, b));
-  const Node quotient = p.op(O::kDiv, a, b);
+  const TileNode quotient = p.op(O::kDiv, a, b);
   return p.store(p.is_real() ? p.op(O::kTrunc, quotient) : quotient);
 }
 
@@ -107,7 +107,7 @@ bool lerp(Binding& binding) {
   Pointwise p(binding);
   const auto weight = p.number_of(2);
   if (!weight || !p.begin_real(0, 1)) return false;
-  const Node from = p.in(0), to = p.in(1), way = p.op(O::kSub, to, from);
+  const TileNode from = p.in(0), to = p.in(1), way = p.op(O::kSub, to, from);
   if (std::abs(*weight) < 0.5) return p.store(p.op(O::kAdd, from, p.op(O::kMul, p.number(*weight), way)));
   return p.store(p.op(O::kSub, to, p.op(O::kMul, way, p.number(1 - *weight))));
 }
@@ -116,9 +116,9 @@ bool lerp(Binding& binding) {
 bool lerp_by_tensor(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin_real(0, 2)) return false;
-  const Node from = p.in(0), to = p.in(1), weight = p.in(2), way = p.op(O::kSub, to, from);
-  const Node near_from = p.op(O::kAdd, from, p.op(O::kMul, weight, way));
-  const Node near_to = p.op(O::kSub, to, p.op(O::kMul, way, p.op(O::kSub, p.number(1), weight)));
+  const TileNode from = p.in(0), to = p.in(1), weight = p.in(2), way = p.op(O::kSub, to, from);
+  const TileNode near_from = p.op(O::kAdd, from, p.op(O::kMul, weight, way));
+  const TileNode near_to = p.op(O::kSub, to, p.op(O::kMul, way, p.op(O::kSub, p.number(1), weight)));
   return p.store(p.op(O::kWhere, p.op(O::kLess, p.op(O::kAbs, weight), p.number(0.5)), near_from, near_to));
 }
 
@@ -128,16 +128,17 @@ bool add_product(Binding& binding) {
   Pointwise p(binding);
   const std::optional<double> value = p.number_of(3);
   if (!value || !p.begin(0, 2) || p.compute() == at::kBool || (kCode == O::kDiv && !p.is_real())) return false;
-  const Node scaled = p.op(O::kMul, p.number(*value), p.in(1));
+  const TileNode scaled = p.op(O::kMul, p.number(*value), p.in(1));
   return p.store(p.op(O::kAdd, p.in(0), p.op(kCode, scaled, p.in(2))));
 }
 
 // The logarithm of a sum of powers: greatest + log(1 + exp(-distance)), and an infinity that is both.
-Node log_of_sum(Pointwise& p, TileOpcode power, double log_unit) {
-  const Node a = p.in(0), b = p.in(1), distance = p.op(O::kAbs, p.op(O::kSub, a, b));
-  const Node tail = p.op(O::kLog1p, p.op(power, p.op(O::kNeg, distance)));
-  const Node sum = p.op(O::kAdd, p.op(O::kMax, a, b), log_unit == 1 ? tail : p.op(O::kMul, tail, p.number(log_unit)));
-  const Node same = p.op(O::kEqual, a, b), endless = p.op(O::kEqual, p.op(O::kAbs, a), p.number(INFINITY));
+TileNode log_of_sum(Pointwise& p, TileOpcode power, double log_unit) {
+  const TileNode a = p.in(0), b = p.in(1), distance = p.op(O::kAbs, p.op(O::kSub, a, b));
+  const TileNode tail = p.op(O::kLog1p, p.op(power, p.op(O::kNeg, distance)));
+  const TileNode sum =
+      p.op(O::kAdd, p.op(O::kMax, a, b), log_unit == 1 ? tail : p.op(O::kMul, tail, p.number(log_unit)));
+  const TileNode same = p.op(O::kEqual, a, b), endless = p.op(O::kEqual, p.op(O::kAbs, a), p.number(INFINITY));
   return p.op(O::kWhere, p.op(O::kAnd, same, endless), a, sum);
 }
 
@@ -155,8 +156,8 @@ bool logaddexp2(Binding& binding) {
 bool xlogy(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin_real(0, 1)) return false;
-  const Node a = p.in(0), b = p.in(1), zero = p.number(0);
-  const Node product = p.op(O::kWhere, p.op(O::kEqual, a, zero), zero, p.op(O::kMul, a, p.op(O::kLog, b)));
+  const TileNode a = p.in(0), b = p.in(1), zero = p.number(0);
+  const TileNode product = p.op(O::kWhere, p.op(O::kEqual, a, zero), zero, p.op(O::kMul, a, p.op(O::kLog, b)));
   return p.store(p.op(O::kWhere, p.op(O::kNotEqual, b, b), b, product));
 }
 
@@ -165,10 +166,10 @@ bool logit(Binding& binding) {
   Pointwise p(binding);
   const auto eps = is_none(binding.known(1)) ? -1.0 : p.number_of(1);
   if (!eps || !p.begin_real(0, 0)) return false;
-  Node x = p.in(0);
+  TileNode x = p.in(0);
   if (*eps >= 0) {
-    const Node least = p.number(*eps), most = p.number(1 - *eps);
-    const Node not_above = p.op(O::kWhere, p.op(O::kGreater, x, most), most, x);
+    const TileNode least = p.number(*eps), most = p.number(1 - *eps);
+    const TileNode not_above = p.op(O::kWhere, p.op(O::kGreater, x, most), most, x);
     x = p.op(O::kWhere, p.op(O::kLess, x, least), least, not_above);
   }
   return p.store(p.op(O::kLog, p.op(O::kDiv, x, p.op(O::kSub, p.number(1), x))));
@@ -177,8 +178,8 @@ bool logit(Binding& binding) {
 bool sinc(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin_real(0, 0)) return false;
-  const Node x = p.in(0), angle = p.op(O::kMul, x, p.number(M_PI));
-  const Node ratio = p.op(O::kDiv, p.op(O::kSin, angle), angle);
+  const TileNode x = p.in(0), angle = p.op(O::kMul, x, p.number(M_PI));
+  const TileNode ratio = p.op(O::kDiv, p.op(O::kSin, angle), angle);
   return p.store(p.op(O::kWhere, p.op(O::kEqual, x, p.number(0)), p.number(1), ratio));
 }
 
@@ -193,8 +194,8 @@ bool rad2deg(Binding& binding) { return scaled(binding, 180 / M_PI); }
 bool heaviside(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin(0, 1) || p.compute() == at::kBool) return false;
-  const Node x = p.in(0), zero = p.number(0);
-  const Node step = p.op(O::kWhere, p.op(O::kGreater, x, zero), p.number(1), zero);
+  const TileNode x = p.in(0), zero = p.number(0);
+  const TileNode step = p.op(O::kWhere, p.op(O::kGreater, x, zero), p.number(1), zero);
   return p.store(p.op(O::kWhere, p.op(O::kEqual, x, zero), p.in(1), step));
 }
 
@@ -203,9 +204,9 @@ template <TileOpcode kCode>
 bool of_numbers(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin(0, 1) || p.compute() == at::kBool) return false;
-  const Node a = p.in(0), b = p.in(1), best = p.op(kCode, a, b);
+  const TileNode a = p.in(0), b = p.in(1), best = p.op(kCode, a, b);
   if (!p.is_real()) return p.store(best);
-  const Node or_a = p.op(O::kWhere, p.op(O::kNotEqual, b, b), a, best);
+  const TileNode or_a = p.op(O::kWhere, p.op(O::kNotEqual, b, b), a, best);
   return p.store(p.op(O::kWhere, p.op(O::kNotEqual, a, a), b, or_a));
 }
 

@@ -7,13 +7,14 @@
 #include "kernels/dispatch.h"
 #include "ops/short_loops.h"
 #include "plan/binding.h"
+#include "plan/collapse.h"
 #include "plan/parts.h"
 
 namespace stator {
 namespace {
 
 // More multiplications than this are for ATen: 4 heads of 1024 by 1024, 64 wide, are 0.93 as fast here; 64 by 64 1.1 times, 16 by 16 2.6.
-constexpr int64_t kMostMultiplications = int64_t{1} << 27;
+constexpr int64_t kMostOfAttention = int64_t{1} << 27;
 
 // [batches, heads, rows, columns], of three dimensions without the batches.
 struct Heads {
@@ -30,11 +31,6 @@ std::optional<Heads> heads_of(const TensorView* view, int64_t dim) {
     heads.strides[4 - dim + d] = view->meta.strides[d];
   }
   return heads;
-}
-
-bool is_known_bool(const Binding& binding, size_t i, bool wanted) {
-  const c10::IValue* value = binding.known(i);
-  return value && value->isBool() && value->toBool() == wanted;
 }
 
 bool set_scale(const Binding& binding, AttentionSpec& spec) {
@@ -108,14 +104,16 @@ bool bind_attention(Binding& binding) {
   const auto q = heads_of(query, dim), k = heads_of(binding.tensor(1), dim), v = heads_of(binding.tensor(2), dim);
   AttentionSpec spec{};
   if (!q || !k || !v || !set_sizes(*q, *k, *v, spec) || !set_scale(binding, spec)) return false;
-  if (multiplications(spec) > kMostMultiplications && !binding.beats_any_size()) return false;
+  if (multiplications(spec) > kMostOfAttention && !binding.beats_any_size()) return false;
   spec.parts = binding.parts(multiplications(spec) * kMultiplicationNanoseconds);
   // Where heads are fewer than threads, LibTorch shares their rows as well.
   if (spec.parts > spec.batches * spec.heads) return false;
   const c10::IValue* dropout = binding.known(4);
-  if (!dropout || !dropout->isDouble() || dropout->toDouble() != 0.0 || !is_known_bool(binding, 7, false)) return false;
-  spec.causal = is_known_bool(binding, 5, true);
-  if (!spec.causal && !is_known_bool(binding, 5, false)) return false;
+  if (!dropout || !dropout->isDouble() || dropout->toDouble() != 0.0 || known_bool(binding.known(7)) != false)
+    return false;
+  const std::optional<bool> causal = known_bool(binding.known(5));
+  if (!causal) return false;
+  spec.causal = *causal;
   const TensorView* mask = binding.tensor(3);
   const bool no_mask = binding.known(3) && binding.known(3)->isNone();
   if (!no_mask && (!mask || spec.causal || !set_mask(*mask, dim, spec))) return false;

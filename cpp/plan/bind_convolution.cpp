@@ -63,8 +63,6 @@ bool surround(DepthwiseSpec& spec, int64_t dims, const TensorMeta& inside, at::I
   return can;
 }
 
-constexpr int64_t kFloatBytes = sizeof(float);
-
 std::optional<KernelSlice> slice_of(const ConvolutionSpec& spec, int64_t count) {
   const int64_t channels = spec.out_channels / count;
   if (spec.images != 1 || spec.groups != 1 || channels % kConvolutionBlock != 0 ||
@@ -403,7 +401,7 @@ bool bind_general(Binding& binding) {
                      : bind_convolution<8>(binding);
 }
 
-const BinderRegistration kBinders[] = {
+const BinderRegistration kConvolutions[] = {
     {"aten::conv1d", bind_convolution<6>},         {"aten::conv2d", bind_convolution<6>},
     {"aten::conv1d.padding", bind_convolution<6>}, {"aten::conv2d.padding", bind_convolution<6>},
     {"aten::convolution", bind_general},           {"aten::_convolution", bind_general},

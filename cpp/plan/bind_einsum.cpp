@@ -16,7 +16,7 @@ struct Equation {
 };
 
 // No letter twice in one tensor, and nothing but letters.
-bool is_plain(const std::string& letters) {
+bool is_plain_term(const std::string& letters) {
   for (size_t i = 0; i < letters.size(); ++i) {
     if (!std::isalpha(static_cast<unsigned char>(letters[i])) || letters.find(letters[i], i + 1) != letters.npos)
       return false;
@@ -29,7 +29,7 @@ std::optional<Equation> parsed(std::string text) {
   const size_t comma = text.find(','), arrow = text.find("->");
   if (comma == text.npos || arrow == text.npos || comma > arrow) return std::nullopt;
   Equation equation{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
-  if (!is_plain(equation.a) || !is_plain(equation.b) || !is_plain(equation.c)) return std::nullopt;
+  if (!is_plain_term(equation.a) || !is_plain_term(equation.b) || !is_plain_term(equation.c)) return std::nullopt;
   return equation;
 }
 

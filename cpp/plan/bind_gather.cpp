@@ -12,7 +12,7 @@
 namespace stator {
 namespace {
 
-const GatherKernels& table() { return *kernels().gather; }
+const GatherKernels& gather_table() { return *kernels().gather; }
 
 bool is_integers(const TensorView* view) {
   return view && (view->meta.dtype == at::kLong || view->meta.dtype == at::kInt) && view->meta.numel() > 0;
@@ -77,7 +77,7 @@ bool bind_pick(Binding& binding, const TensorView& self, int64_t dim, const Tens
                     .negative = negative};
   spec.parts = parts_of(binding, spec.outer * spec.count, spec.bytes);
   const TensorView result = binding.result(0, self.meta.dtype, picked);
-  binding.run_with(table().pick_runs, spec, {self, indices}, {result}, true);
+  binding.run_with(gather_table().pick_runs, spec, {self, indices}, {result}, true);
   can_place_runs<PickRunsSpec>(binding, dim, indices.meta.dim());
   return true;
 }
@@ -199,7 +199,7 @@ bool bind_by_offsets(Binding& binding, const Indexed& indexed, const Around& aro
                        around.inner.size * bytes};
   spec.parts = parts_of(binding, spec.outer * spec.count, spec.bytes);
   const TensorView result = binding.result(0, indexed.self.meta.dtype, around.sizes);
-  binding.run_with(table().pick_offsets, spec, {indexed.self, binding.keep(std::move(offsets))}, {result});
+  binding.run_with(gather_table().pick_offsets, spec, {indexed.self, binding.keep(std::move(offsets))}, {result});
   can_place_runs<PickOffsetsSpec>(binding, indexed.first, static_cast<int64_t>(indexed.broadcast.size()));
   return true;
 }
@@ -233,7 +233,7 @@ bool bind_by_many(Binding& binding, const Indexed& indexed, const Around& around
   }
   spec.parts = parts_of(binding, spec.outer * spec.count, spec.bytes);
   const TensorView result = binding.result(0, meta.dtype, around.sizes);
-  binding.run_with(table().pick_by_many, spec, std::move(reads), {result}, true);
+  binding.run_with(gather_table().pick_by_many, spec, std::move(reads), {result}, true);
   can_place_runs<PickByManySpec>(binding, indexed.first, static_cast<int64_t>(indexed.broadcast.size()));
   return true;
 }
@@ -276,7 +276,7 @@ bool gather(Binding& binding, size_t index_at, size_t dim_at) {
   const GatherSpec spec{c10::multiply_integers(sizes.slice(0, *dim)), sizes[*dim], index->meta.sizes[*dim],
                         c10::multiply_integers(sizes.slice(*dim + 1)), bytes};
   const TensorView result = binding.result(0, self->meta.dtype, index->meta.sizes);
-  binding.run_with(table().gather, spec, {*self, *index}, {result}, true);
+  binding.run_with(gather_table().gather, spec, {*self, *index}, {result}, true);
   return true;
 }
 
@@ -291,7 +291,7 @@ bool bind_one_hot(Binding& binding) {
   const OneHotSpec spec{classes->meta.numel(), count->toInt()};
   if (spec.classes < 1) return false;
   const TensorView result = binding.result(0, at::kLong, joined(classes->meta.sizes, {spec.classes}, {}));
-  binding.run_with(table().one_hot, spec, {*classes}, {result}, true);
+  binding.run_with(gather_table().one_hot, spec, {*classes}, {result}, true);
   return true;
 }
 
@@ -361,7 +361,7 @@ bool bind_bags(Binding& binding) {
   if (spec->has_bags_of) writes.push_back(bags_of);
   writes.push_back(binding.result(2, dtype, {noted}));
   writes.push_back(binding.result(3, dtype, {noted}));
-  binding.run_with(table().bags, *spec, std::move(reads), std::move(writes), true);
+  binding.run_with(gather_table().bags, *spec, std::move(reads), std::move(writes), true);
   binding.can_place<BagsSpec>([](BagsSpec& spec, const TensorMeta& to) {
     spec.to_stride = to.strides[0];
     return spec.size == 1 || to.strides[1] == 1;

@@ -10,10 +10,10 @@ bool is_one(const Binding& binding, size_t i) {
   return value && stator::is_one(*value);
 }
 
-constexpr int64_t kAnyDim = 8;
+constexpr int64_t kMostDims = 8;
 
 bool bind_matmul(Binding& binding) {
-  const TensorView *a = float_tensor(binding, 0, 1, kAnyDim), *b = float_tensor(binding, 1, 1, kAnyDim);
+  const TensorView *a = float_tensor(binding, 0, 1, kMostDims), *b = float_tensor(binding, 1, 1, kMostDims);
   const TensorMeta* result = binding.observed(0);
   if (!a || !b || !result) return false;
   const int64_t depth = a->meta.sizes.back(), b_dim = b->meta.dim();
@@ -58,7 +58,7 @@ bool bind_add_mm(Binding& binding, int64_t dim) {
 }
 
 bool bind_linear(Binding& binding) {
-  const TensorView *x = float_tensor(binding, 0, 1, kAnyDim), *weight = float_tensor(binding, 1, 2, 2);
+  const TensorView *x = float_tensor(binding, 0, 1, kMostDims), *weight = float_tensor(binding, 1, 2, 2);
   const TensorView* bias = float_tensor(binding, 2, 1, 1);
   const bool no_bias = binding.known(2) && binding.known(2)->isNone();
   const TensorMeta* result = binding.observed(0);
@@ -77,7 +77,7 @@ bool bind_linear(Binding& binding) {
   return bind_product(binding, std::move(product), *result);
 }
 
-const BinderRegistration kBinders[] = {
+const BinderRegistration kProducts[] = {
     {"aten::linear", bind_linear},
     {"aten::matmul", bind_matmul},
     {"aten::mv", bind_matmul},

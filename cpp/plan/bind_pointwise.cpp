@@ -8,7 +8,7 @@
 namespace stator {
 namespace {
 
-using Node = Pointwise::Node;
+using TileNode = Pointwise::Node;
 using O = TileOpcode;
 
 // One input, a floating point result.
@@ -95,10 +95,10 @@ bool shift(Binding& binding) {
 // What is said of each element of argument 0, in its own dtype.
 enum class Property { kNan, kInfinite, kInfinity, kMinusInfinity, kFinite, kNegative };
 
-Node says(Pointwise& p, Property property) {
-  const Node x = p.in(0);
+TileNode says(Pointwise& p, Property property) {
+  const TileNode x = p.in(0);
   if (property == Property::kNegative) {
-    const Node sign = p.is_real() ? p.op(O::kCopysign, p.number(1), x) : x;
+    const TileNode sign = p.is_real() ? p.op(O::kCopysign, p.number(1), x) : x;
     return p.op(O::kLess, sign, p.number(0));
   }
   if (property == Property::kNan || !p.is_real())
@@ -132,16 +132,16 @@ double greatest(at::ScalarType dtype) {
 bool nan_to_num(Binding& binding) {
   Pointwise p(binding);
   if (!p.begin(0, 0)) return false;
-  const Node x = p.in(0);
+  const TileNode x = p.in(0);
   if (!p.is_real()) return p.store(x);
   const double limit = greatest(p.compute()), defaults[] = {0, limit, -limit};
-  Node instead[3];
+  TileNode instead[3];
   for (size_t i = 0; i < 3; ++i) {
     const auto number = is_none(binding.known(i + 1)) ? defaults[i] : p.number_of(i + 1);
     if (!number) return false;
     instead[i] = p.number(*number);
   }
-  Node made = p.op(O::kWhere, p.op(O::kEqual, x, p.number(-INFINITY)), instead[2], x);
+  TileNode made = p.op(O::kWhere, p.op(O::kEqual, x, p.number(-INFINITY)), instead[2], x);
   made = p.op(O::kWhere, p.op(O::kEqual, x, p.number(INFINITY)), instead[1], made);
   return p.store(p.op(O::kWhere, p.op(O::kNotEqual, x, x), instead[0], made));
 }

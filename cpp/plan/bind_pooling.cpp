@@ -151,7 +151,7 @@ bool bind_adaptive_mean(Binding& binding) {
   return bind_pooling(binding, pooling, kernels().pooling->mean, 0.0f);
 }
 
-const BinderRegistration kBinders[] = {
+const BinderRegistration kPoolings[] = {
     {"aten::adaptive_avg_pool1d", bind_adaptive_mean<1>},
     {"aten::adaptive_avg_pool2d", bind_adaptive_mean<2>},
     {"aten::_adaptive_avg_pool2d", bind_adaptive_mean<2>},

@@ -80,16 +80,16 @@ struct Weights {
 
 // On one thread these kernels are never slower. LSTM, beside oneDNN: 20 times faster for one step of 128 from 128, 1.5 for 160 steps of 256
 // from 40 in three layers, equal for 128 rows of 512; GRU: 8, 3.4 and 1.2.
-constexpr int64_t kMostMultiplications = int64_t{1} << 24;
+constexpr int64_t kMostOfStep = int64_t{1} << 24;
 // One row times more weights than a cache holds waits for memory, whoever does it; then packing only takes memory.
-constexpr int64_t kMostWeights = int64_t{1} << 22;
+constexpr int64_t kMostRecurrentWeights = int64_t{1} << 22;
 
 int64_t multiplications_by_step(const Kind& kind, int64_t batch, int64_t hidden) {
   return batch * kind.gates * hidden * hidden;
 }
 
 bool is_small(const Kind& kind, int64_t batch, int64_t hidden) {
-  return multiplications_by_step(kind, batch, hidden) <= kMostMultiplications;
+  return multiplications_by_step(kind, batch, hidden) <= kMostOfStep;
 }
 
 // Threads wake up once for all steps. That they wait for one another twice a step takes a quarter of it.
@@ -103,7 +103,8 @@ std::optional<Weights> weights_of(const Binding& binding, const TensorView* view
                                   int64_t inputs, int64_t hidden) {
   const int64_t gates = kind.gates * hidden;
   if (!has_sizes(views[0], {gates, inputs}) || !has_sizes(views[1], {gates, hidden})) return std::nullopt;
-  if (views[0].meta.numel() > kMostWeights || views[1].meta.numel() > kMostWeights) return std::nullopt;
+  if (views[0].meta.numel() > kMostRecurrentWeights || views[1].meta.numel() > kMostRecurrentWeights)
+    return std::nullopt;
   Weights weights{binding.constant(views[0]), binding.constant(views[1])};
   if (!weights.input || !weights.hidden) return std::nullopt;
   // Of narrower ones, LibTorch rounds the states at each step.
@@ -229,11 +230,6 @@ struct Network {
   int64_t parameters_each() const { return has_biases ? 4 : 2; }
 };
 
-const c10::IValue* known_bool(const Binding& binding, size_t i) {
-  const c10::IValue* value = binding.known(i);
-  return value && value->isBool() ? value : nullptr;
-}
-
 // Arguments: input, states, parameters, has_biases, layers, dropout, train, bidirectional, batch_first.
 std::optional<Network> network_of(Binding& binding, const Kind& kind) {
   const TensorView *input = binding.tensor(0), *state = binding.tensor(1);
@@ -241,21 +237,16 @@ std::optional<Network> network_of(Binding& binding, const Kind& kind) {
                 : state       ? std::optional(std::vector<TensorView>{*state})
                               : std::nullopt;
   auto parameters = binding.tensor_list(2);
-  const c10::IValue *has_biases = known_bool(binding, 3), *layers = binding.known(4), *train = known_bool(binding, 6),
-                    *bidirectional = known_bool(binding, 7), *batch_first = known_bool(binding, 8);
+  const auto has_biases = known_bool(binding.known(3)), train = known_bool(binding.known(6)),
+             bidirectional = known_bool(binding.known(7)), batch_first = known_bool(binding.known(8));
+  const c10::IValue* layers = binding.known(4);
   if (!input || !states || !parameters || !has_biases || !layers || !layers->isInt() || !train || !bidirectional ||
       !batch_first) {
     return std::nullopt;
   }
-  if (train->toBool() || !is_float(*input, 3)) return std::nullopt;
-  return Network{kind,
-                 *input,
-                 std::move(*states),
-                 std::move(*parameters),
-                 has_biases->toBool(),
-                 batch_first->toBool(),
-                 layers->toInt(),
-                 bidirectional->toBool() ? 2 : 1};
+  if (*train || !is_float(*input, 3)) return std::nullopt;
+  return Network{kind,        *input,       std::move(*states), std::move(*parameters),
+                 *has_biases, *batch_first, layers->toInt(),    *bidirectional ? 2 : 1};
 }
 
 bool has_fitting_states(const Network& network, int64_t batch) {
@@ -360,7 +351,7 @@ bool bind_cell(Binding& binding, const Kind& kind) {
   return true;
 }
 
-const BinderRegistration kBinders[] = {
+const BinderRegistration kRecurrent[] = {
     {"aten::lstm.input", [](Binding& binding) { return bind_network(binding, kLstm); }},
     {"aten::gru.input", [](Binding& binding) { return bind_network(binding, kGru); }},
     {"aten::rnn_tanh.input", [](Binding& binding) { return bind_network(binding, kTanh); }},

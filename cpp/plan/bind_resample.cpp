@@ -16,7 +16,7 @@ namespace stator {
 namespace {
 
 // Longer dimensions take more memory to ask for their weights than a plan is worth.
-constexpr int64_t kLongest = 512;
+constexpr int64_t kLongestResampled = 512;
 
 // One dimension, and by how much it grows, if the caller said so instead of to what.
 struct Resized {
@@ -72,7 +72,7 @@ std::optional<Images> images_of(const Binding& binding, std::vector<Resized> dim
   const auto images = collapse(meta, 0, 2);
   if (meta.dtype != at::kFloat || !images || (meta.sizes.back() > 1 && meta.strides.back() != 1)) return std::nullopt;
   for (const Resized& dim : dims) {
-    if (dim.from > kLongest || dim.to > 4 * kLongest || dim.to < 1) return std::nullopt;
+    if (dim.from > kLongestResampled || dim.to > 4 * kLongestResampled || dim.to < 1) return std::nullopt;
   }
   return Images{*images, dims.size() == 2 ? meta.strides[2] : 0, std::move(dims)};
 }
@@ -196,7 +196,7 @@ bool linear(Binding& binding) {
   return bind_linear(binding, kList);
 }
 
-const BinderRegistration kBinders[] = {
+const BinderRegistration kResamplings[] = {
     {"aten::upsample_nearest1d", nearest<nearest_of, false>},
     {"aten::upsample_nearest1d.vec", nearest<nearest_of, true>},
     {"aten::upsample_nearest2d", nearest<nearest_of, false>},

@@ -9,7 +9,7 @@ namespace stator {
 namespace {
 
 // Of longer rows the call itself takes little, and LibTorch shares them among threads.
-constexpr int64_t kLongest = 4096;
+constexpr int64_t kLongestOrdered = 4096;
 
 struct Kernels {
   BoundKernel topk, sort;
@@ -31,7 +31,7 @@ const Kernels* kernels_for(at::ScalarType dtype) {
   }
 }
 
-struct Rows {
+struct OrderedRows {
   TensorView self;
   int64_t dim;
   const Kernels* kernels;
@@ -39,7 +39,7 @@ struct Rows {
 };
 
 // Of the tensor that is argument 0.
-std::optional<Rows> rows_along(Binding& binding, const c10::IValue* dim, const c10::IValue* greatest) {
+std::optional<OrderedRows> rows_along(Binding& binding, const c10::IValue* dim, const c10::IValue* greatest) {
   const TensorView* self = binding.tensor(0);
   const auto greatest_first = known_bool(greatest);
   if (!self || !greatest_first || self->meta.numel() == 0) return std::nullopt;
@@ -47,17 +47,18 @@ std::optional<Rows> rows_along(Binding& binding, const c10::IValue* dim, const c
   const Kernels* kernels = kernels_for(self->meta.dtype);
   if (!wrapped || !kernels) return std::nullopt;
   const auto runs = collapse_around(self->meta, *wrapped);
-  if (!runs || runs->inner.size != 1 || runs->dim.size > kLongest) return std::nullopt;
-  return Rows{*self, *wrapped, kernels,
-              RowOrderSpec{.rows = runs->outer.size,
-                           .count = runs->dim.size,
-                           .k = runs->dim.size,
-                           .row_stride = runs->outer.stride,
-                           .stride = runs->dim.stride,
-                           .greatest = *greatest_first}};
+  if (!runs || runs->inner.size != 1 || runs->dim.size > kLongestOrdered) return std::nullopt;
+  return OrderedRows{*self, *wrapped, kernels,
+                     RowOrderSpec{.rows = runs->outer.size,
+                                  .count = runs->dim.size,
+                                  .k = runs->dim.size,
+                                  .row_stride = runs->outer.stride,
+                                  .stride = runs->dim.stride,
+                                  .greatest = *greatest_first}};
 }
 
-void run(Binding& binding, BoundKernel kernel, Rows& rows, const TensorView& values, const TensorView& indices) {
+void run_ordered(Binding& binding, BoundKernel kernel, OrderedRows& rows, const TensorView& values,
+                 const TensorView& indices) {
   constexpr double kNanoseconds = 5;  // an element
   rows.spec.parts = std::min(binding.parts(static_cast<double>(rows.self.meta.numel()) * kNanoseconds), rows.spec.rows);
   const TensorView scratch = binding.scratch(at::kByte, {row_order_bytes(rows.spec)});
@@ -75,30 +76,30 @@ bool bind_topk(Binding& binding) {
   at::DimVector sizes = rows->self.meta.sizes;
   sizes[rows->dim] = rows->spec.k;
   const TensorView values = binding.result(0, rows->self.meta.dtype, sizes);
-  run(binding, rows->kernels->topk, *rows, values, binding.result(1, at::kLong, sizes));
+  run_ordered(binding, rows->kernels->topk, *rows, values, binding.result(1, at::kLong, sizes));
   return true;
 }
 
-std::optional<Rows> rows_to_sort(Binding& binding, bool stable, size_t dim, size_t descending) {
+std::optional<OrderedRows> rows_to_sort(Binding& binding, bool stable, size_t dim, size_t descending) {
   auto rows = rows_along(binding, binding.known(dim), binding.known(descending));
   if (rows) rows->spec.stable = stable;
   return rows;
 }
 
-bool bind_sorted(Binding& binding, std::optional<Rows> rows) {
+bool bind_sorted(Binding& binding, std::optional<OrderedRows> rows) {
   if (!rows) return false;
   const at::DimVector& sizes = rows->self.meta.sizes;
   const TensorView values = binding.result(0, rows->self.meta.dtype, sizes);
-  run(binding, rows->kernels->sort, *rows, values, binding.result(1, at::kLong, sizes));
+  run_ordered(binding, rows->kernels->sort, *rows, values, binding.result(1, at::kLong, sizes));
   return true;
 }
 
 // Indices alone.
-bool bind_argsorted(Binding& binding, std::optional<Rows> rows) {
+bool bind_argsorted(Binding& binding, std::optional<OrderedRows> rows) {
   if (!rows) return false;
   const at::DimVector& sizes = rows->self.meta.sizes;
   const TensorView values = binding.scratch(rows->self.meta.dtype, sizes);
-  run(binding, rows->kernels->sort, *rows, values, binding.result(0, at::kLong, sizes));
+  run_ordered(binding, rows->kernels->sort, *rows, values, binding.result(0, at::kLong, sizes));
   return true;
 }
 
@@ -107,7 +108,7 @@ bool bind_sort(Binding& binding) { return bind_sorted(binding, rows_to_sort(bind
 bool bind_argsort(Binding& binding) { return bind_argsorted(binding, rows_to_sort(binding, false, 1, 2)); }
 
 // (self, stable, dim, descending)
-std::optional<Rows> rows_to_sort_as_told(Binding& binding) {
+std::optional<OrderedRows> rows_to_sort_as_told(Binding& binding) {
   const c10::IValue* stable = binding.known(1);
   if (!stable) return std::nullopt;
   return rows_to_sort(binding, known_bool(stable).value_or(false), 2, 3);

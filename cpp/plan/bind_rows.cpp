@@ -14,9 +14,7 @@
 namespace stator {
 namespace {
 
-constexpr int64_t kFloatBytes = sizeof(float);
-
-const RowKernels& table() { return *kernels().rows; }
+const RowKernels& row_table() { return *kernels().rows; }
 
 // Argument i, if it is float32 and not empty.
 const TensorView* floats(const Binding& binding, size_t i) {
@@ -64,17 +62,17 @@ bool keeps_float(const c10::IValue* dtype) {
 
 template <BoundKernel RowKernels::* kKernel>
 bool bind_softmax(Binding& binding) {
-  return keeps_float(binding.known(2)) && bind_along(binding, table().*kKernel, true);
+  return keeps_float(binding.known(2)) && bind_along(binding, row_table().*kKernel, true);
 }
 
 // The decompositions of softmax: their last argument says whether float16 is to become float32.
 template <BoundKernel RowKernels::* kKernel>
 bool bind_plain_softmax(Binding& binding) {
-  return known_bool(binding.known(2)) == false && bind_along(binding, table().*kKernel, true);
+  return known_bool(binding.known(2)) == false && bind_along(binding, row_table().*kKernel, true);
 }
 
 bool bind_cumsum(Binding& binding) {
-  return keeps_float(binding.known(2)) && bind_along(binding, table().running_sum, false);
+  return keeps_float(binding.known(2)) && bind_along(binding, row_table().running_sum, false);
 }
 
 bool bind_logsumexp(Binding& binding) {
@@ -91,7 +89,7 @@ bool bind_logsumexp(Binding& binding) {
   sizes[at] = 1;
   if (!*keep) sizes.erase(sizes.begin() + at);
   const TensorView result = binding.result(0, at::kFloat, sizes);
-  binding.run_with(table().log_sum_exp, *spec, {*self}, {result});
+  binding.run_with(row_table().log_sum_exp, *spec, {*self}, {result});
   binding.has_rows(&AlongSpec::outer, *spec, {spec->outer_stride * kFloatBytes}, {kFloatBytes});
   return true;
 }
@@ -173,7 +171,7 @@ bool bind_layer_norm(Binding& binding) {
   std::vector<TensorView> writes{binding.result(0, at::kFloat, self.meta.sizes)};
   for (size_t i = 1; kStatistics && i <= 2; ++i) writes.push_back(binding.result(i, at::kFloat, found->statistics));
   const size_t read = reads.size(), written = writes.size();
-  binding.run_with(table().layer_norm, spec, std::move(reads), std::move(writes));
+  binding.run_with(row_table().layer_norm, spec, std::move(reads), std::move(writes));
   has_normalized_rows(binding, spec, read, written);
   return true;
 }
@@ -195,7 +193,7 @@ bool bind_rms_norm(Binding& binding) {
   std::vector<TensorView> writes{binding.result(0, at::kFloat, self->meta.sizes)};
   if (kStatistics) writes.push_back(binding.result(1, at::kFloat, found->statistics));
   const size_t read = reads.size(), written = writes.size();
-  binding.run_with(table().rms_norm, spec, std::move(reads), std::move(writes));
+  binding.run_with(row_table().rms_norm, spec, std::move(reads), std::move(writes));
   has_normalized_rows(binding, spec, read, written);
   return true;
 }
@@ -231,7 +229,7 @@ bool bind_groups(Binding& binding, int64_t groups, GroupArguments arguments, boo
   if (!take_optional(binding, arguments.bias, channels, reads, spec.has_bias)) return false;
   std::vector<TensorView> writes{binding.result(0, at::kFloat, self->meta.sizes)};
   for (size_t i = 1; statistics && i <= 2; ++i) writes.push_back(binding.result(i, at::kFloat, {batch, groups}));
-  binding.run_with(table().group_norm, spec, std::move(reads), std::move(writes));
+  binding.run_with(row_table().group_norm, spec, std::move(reads), std::move(writes));
   return true;
 }
 
@@ -295,7 +293,7 @@ ScaleAndShift run_time_scale(Binding& binding, const BatchNorm& norm) {
   std::vector<TensorView> reads{norm.mean, norm.variance};
   if (norm.spec.has_weight) reads.push_back(norm.weight);
   if (norm.spec.has_bias) reads.push_back(norm.bias);
-  binding.run_with(table().fold_batch_norm, norm.spec, std::move(reads), {made.scale, made.shift});
+  binding.run_with(row_table().fold_batch_norm, norm.spec, std::move(reads), {made.scale, made.shift});
   return made;
 }
 
@@ -323,7 +321,7 @@ bool bind_known_batch_norm(Binding& binding, size_t eps_at, bool statistics) {
   if (!by) by = run_time_scale(binding, *norm);
   const TensorView result = binding.result(0, at::kFloat, self->meta.sizes, self->meta.strides);
   for (size_t i = 1; statistics && i <= 2; ++i) binding.result(i, at::kFloat, {0});
-  binding.run_with(table().scale_channels, *spec, {*self, by->scale, by->shift}, {result});
+  binding.run_with(row_table().scale_channels, *spec, {*self, by->scale, by->shift}, {result});
   return true;
 }
 

@@ -29,7 +29,7 @@ BoundKernel kernel_of(at::ScalarType dtype, ScatterInto into) {
   }
 }
 
-bool is_indices(const TensorView* view) {
+bool is_scatter_index(const TensorView* view) {
   return view && (view->meta.dtype == at::kLong || view->meta.dtype == at::kInt) && view->meta.numel() > 0;
 }
 
@@ -102,7 +102,7 @@ bool scatter(Binding& binding, int64_t dim, const TensorView& index, const Tenso
 // (self, dim, index, src): an index for each element.
 bool by_elements(Binding& binding, ScatterInto into) {
   const TensorView *self = binding.tensor(0), *index = binding.tensor(2);
-  if (!self || !is_indices(index) || index->meta.dim() != self->meta.dim()) return false;
+  if (!self || !is_scatter_index(index) || index->meta.dim() != self->meta.dim()) return false;
   const auto dim = wrapped_dim(binding.known(1), self->meta.dim());
   auto from = given(binding, 3, self->meta.dtype);
   if (!dim || !from) return false;
@@ -137,7 +137,7 @@ TensorView for_each_element(const TensorView& list, at::IntArrayRef sizes, int64
 // (self, dim, index, source or number): an index for each slice along the dimension.
 bool by_slices(Binding& binding, ScatterInto into) {
   const TensorView *self = binding.tensor(0), *index = binding.tensor(2);
-  if (!self || !is_indices(index) || index->meta.dim() > 1 || self->meta.dim() == 0) return false;
+  if (!self || !is_scatter_index(index) || index->meta.dim() > 1 || self->meta.dim() == 0) return false;
   const auto dim = wrapped_dim(binding.known(1), self->meta.dim());
   auto from = given(binding, 3, self->meta.dtype);
   if (!dim || !from) return false;
@@ -203,7 +203,7 @@ bool bind_index_put(Binding& binding) {
   if (!self || !values || values->meta.dtype != self->meta.dtype || !index || !accumulate) return false;
   const auto& [by, dim] = *index;
   if (by.meta.dtype == at::kBool) return dim == 0 && !*accumulate && put_where(binding, by, *values);
-  if (!is_indices(&by) || by.meta.dim() > 1 || dim >= self->meta.dim()) return false;
+  if (!is_scatter_index(&by) || by.meta.dim() > 1 || dim >= self->meta.dim()) return false;
   const TensorView each = for_each_element(by, self->meta.sizes, dim);
   at::DimVector picked = each.meta.sizes;
   const bool is_one = by.meta.dim() == 0;  // then what is picked is without this dimension

@@ -9,18 +9,18 @@ namespace stator {
 namespace {
 
 using O = TileOpcode;
-using Node = TileExpression::Node;
+using TileNode = TileExpression::Node;
 
 // Two tensors of float32 and the shape that they are broadcast to.
-struct Pair {
+struct Compared {
   TensorView a, b;
   at::DimVector sizes;
 };
 
-std::optional<Pair> pair(const Binding& binding) {
+std::optional<Compared> pair(const Binding& binding) {
   const TensorView *a = binding.tensor(0), *b = binding.tensor(1);
   if (!a || !b || a->meta.dtype != at::kFloat || b->meta.dtype != at::kFloat) return std::nullopt;
-  return Pair{*a, *b, at::infer_size_dimvector(a->meta.sizes, b->meta.sizes)};
+  return Compared{*a, *b, at::infer_size_dimvector(a->meta.sizes, b->meta.sizes)};
 }
 
 std::optional<Reduction> over_one(Binding& binding, const TensorMeta& meta, int64_t dim, bool keep) {
@@ -50,13 +50,13 @@ bool cosine_similarity(Binding& binding) {
   if (!length_a || !length_b || !sum) return false;
 
   TileExpression tile(both->sizes);
-  const Node least = tile.number(eps->toDouble(), TileType::kFloat);
+  const TileNode least = tile.number(eps->toDouble(), TileType::kFloat);
   const auto direction = [&](const TensorView& x, const Reduction& length) {
     const TensorView norm = binding.scratch(at::kFloat, length.sizes);
     binding.run_with(kernels().reductions->norm, length.spec, {x}, {norm});
     return tile.op(O::kDiv, tile.load(x), tile.op(O::kMax, tile.load(norm), least));
   };
-  const Node a = direction(both->a, *length_a), b = direction(both->b, *length_b);
+  const TileNode a = direction(both->a, *length_a), b = direction(both->b, *length_b);
   const TensorView product = binding.scratch(at::kFloat, both->sizes);
   tile.store(tile.op(O::kMul, a, b), product);
   binding.run(std::move(tile));
@@ -75,7 +75,7 @@ bool pairwise_distance(Binding& binding) {
   if (!length) return false;
 
   TileExpression tile(both->sizes);
-  const Node difference = tile.op(O::kSub, tile.load(both->a), tile.load(both->b));
+  const TileNode difference = tile.op(O::kSub, tile.load(both->a), tile.load(both->b));
   const TensorView apart = binding.scratch(at::kFloat, both->sizes);
   tile.store(tile.op(O::kAdd, difference, tile.number(eps->toDouble(), TileType::kFloat)), apart);
   binding.run(std::move(tile));

@@ -216,7 +216,7 @@ bool bind_transposed(Binding& binding) {
   return bind_transposed_convolution(binding, {.groups = 6, .dilation = 7, .output_padding = 5});
 }
 
-const BinderRegistration kBinders[] = {
+const BinderRegistration kTransposedConvolutions[] = {
     {"aten::conv_transpose1d", bind_transposed},
     {"aten::conv_transpose2d.input", bind_transposed},
 };

@@ -4,12 +4,16 @@
 #include <ATen/core/ivalue.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "plan/tensor_meta.h"
 
 namespace stator {
+
+// Specifications count in bytes.
+constexpr int64_t kFloatBytes = sizeof(float);
 
 // Elements at equal distances. A single one has any stride.
 struct Run {

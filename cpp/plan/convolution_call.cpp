@@ -5,7 +5,7 @@
 namespace stator {
 namespace {
 
-constexpr int64_t kMostWeights = int64_t{1} << 24;
+constexpr int64_t kMostConvolutionWeights = int64_t{1} << 24;
 
 // Zeros before and behind together.
 bool take_padding(const c10::IValue* value, Convolution& conv, Pair& zeros) {
@@ -37,7 +37,7 @@ bool take_tensors(const Binding& binding, Convolution& conv) {
   conv.input = *input;
   conv.weight = *weight;
   if (bias) conv.bias = *bias;
-  return conv.weights && (weight->meta.numel() <= kMostWeights || binding.beats_any_size());
+  return conv.weights && (weight->meta.numel() <= kMostConvolutionWeights || binding.beats_any_size());
 }
 
 void set_shapes(Convolution& conv) {

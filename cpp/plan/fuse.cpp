@@ -7,7 +7,7 @@
 namespace stator {
 namespace {
 
-using Kind = SignatureStep::Kind;
+using StepKind = SignatureStep::Kind;
 
 // Joins look back this far: plans are long, and what is far apart is no longer in the cache anyhow.
 constexpr size_t kWindow = 64;
@@ -35,7 +35,7 @@ class Fuser {
   void run() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       // What was joined may be joined again, from where it stands now.
-      while (plan_.steps[i].kind == Kind::kTile && join_with_earlier(i)) {
+      while (plan_.steps[i].kind == StepKind::kTile && join_with_earlier(i)) {
         if (i > 0) --i;
       }
     }
@@ -47,8 +47,8 @@ class Fuser {
     const size_t first = later > kWindow ? later - kWindow : 0;
     for (size_t earlier = later; earlier-- > first;) {
       const SignatureStep& step = plan_.steps[earlier];
-      if (step.kind == Kind::kCall && step.barrier) return false;
-      if (step.kind != Kind::kTile || !meet(written_by(step), reads)) continue;
+      if (step.kind == StepKind::kCall && step.barrier) return false;
+      if (step.kind != StepKind::kTile || !meet(written_by(step), reads)) continue;
       if (step.tile->sizes() == plan_.steps[later].tile->sizes() && join(earlier, later)) return true;
     }
     return false;
@@ -103,9 +103,9 @@ void drop_unread(SignaturePlan& plan) {
     const auto is_read = [&](const TensorView& view) { return read[view.buffer]; };
     if (step.tile) step.tile->keep_stores(is_read);
     const bool no_use = (step.tile && step.tile->stores_nothing()) ||
-                        (step.kind == Kind::kKernel && !step.can_fail &&
+                        (step.kind == StepKind::kKernel && !step.can_fail &&
                          std::none_of(step.writes.begin(), step.writes.end(), is_read)) ||
-                        (step.kind == Kind::kMake && !read[step.results[0].buffer]);
+                        (step.kind == StepKind::kMake && !read[step.results[0].buffer]);
     if (no_use) continue;
     for_each_read(plan, step, [&](BufferId buffer) { read[buffer] = true; });
     kept.push_back(std::move(step));

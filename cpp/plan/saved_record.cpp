@@ -75,9 +75,9 @@ class Writer {
 };
 
 // Numbers in turn; after one that is out of its range `ok()` is false and all others are 0.
-class Reader {
+class RecordReader {
  public:
-  explicit Reader(std::span<const int64_t> numbers) : numbers_(numbers) {}
+  explicit RecordReader(std::span<const int64_t> numbers) : numbers_(numbers) {}
 
   bool ok() const { return ok_; }
   bool at_end() const { return numbers_.empty(); }
@@ -130,7 +130,7 @@ class Reader {
   bool ok_ = true;
 };
 
-SignatureEntry read_entry(Reader& in) {
+SignatureEntry read_entry(RecordReader& in) {
   SignatureEntry entry;
   entry.kind = static_cast<SignatureEntry::Kind>(in.number(0, static_cast<int64_t>(SignatureEntry::Kind::kOther)));
   entry.number = in.number();
@@ -193,7 +193,7 @@ std::vector<int64_t> write_record(const Plan& plan, const InputSignature& signat
 }
 
 std::optional<SavedRecord> read_record(const Plan& plan, std::span<const int64_t> numbers) {
-  Reader in(numbers);
+  RecordReader in(numbers);
   if (in.number() != Fingerprint(plan).value()) return std::nullopt;
   const auto threads = static_cast<int>(in.number(1, 1 << 16));
   Recording recording;

@@ -22,7 +22,7 @@
 namespace stator {
 namespace {
 
-using Kind = SignatureStep::Kind;
+using StepKind = SignatureStep::Kind;
 
 // Elements. Larger copies are tile programs, which threads share.
 constexpr int64_t kMostCopiedByOne = 32768;
@@ -52,10 +52,10 @@ void make_tile_program(SignatureStep& step, SignaturePlan& plan) {
 void compile_tiles(SignaturePlan& plan) {
   for (SignatureStep& step : plan.steps) {
     step.variants.reset();
-    if (step.kind != Kind::kTile) continue;
+    if (step.kind != StepKind::kTile) continue;
     const bool shared = plan.signature.threads() > 1 && step.tile->numel() > kMostCopiedByOne;
     if (shared || !make_copy(step)) make_tile_program(step, plan);
-    step.kind = Kind::kKernel;
+    step.kind = StepKind::kKernel;
     step.tile.reset();
   }
 }
@@ -103,7 +103,7 @@ bool lie_alike(const TensorMeta& a, const TensorMeta& b) {
 // The buffer whose elements a pointwise step reads last, each where it writes one of its only result; -1: there is none.
 BufferId replaced_by(const SignaturePlan& plan, int32_t i, const std::vector<Lifetime>& lifetimes) {
   const SignatureStep& step = plan.steps[i];
-  if (step.kind != Kind::kKernel || step.kernel != kernels().tile->run || step.writes.size() != 1) return -1;
+  if (step.kind != StepKind::kKernel || step.kernel != kernels().tile->run || step.writes.size() != 1) return -1;
   const TensorView& to = step.writes[0];
   const auto is_free = [&](BufferId buffer) {
     return plan.buffers[buffer].kind == Buffer::Kind::kWorkspace && !plan.buffers[buffer].pinned;
@@ -166,11 +166,11 @@ void place_buffers(SignaturePlan& plan) {
 bool has_only_kernels(const SignaturePlan& plan) {
   if (plan.steps.empty() || plan.dynamic->outputs.size() != 1) return false;
   const SignatureStep& last = plan.steps.back();
-  const bool puts_result = last.kind == Kind::kPut && last.slot == plan.dynamic->outputs[0] && last.from < 0 &&
+  const bool puts_result = last.kind == StepKind::kPut && last.slot == plan.dynamic->outputs[0] && last.from < 0 &&
                            last.value->kind == TraceValue::Kind::kTensor && last.value->whole &&
                            plan.buffers[last.value->view.buffer].kind == Buffer::Kind::kArena;
   return puts_result && std::all_of(plan.steps.begin(), plan.steps.end() - 1,
-                                    [](const SignatureStep& step) { return step.kind == Kind::kKernel; });
+                                    [](const SignatureStep& step) { return step.kind == StepKind::kKernel; });
 }
 
 // Results in the arena go where the dynamic plan's layout has room for them.

@@ -8,12 +8,12 @@
 namespace stator {
 namespace {
 
-using Kind = SignatureStep::Kind;
+using StepKind = SignatureStep::Kind;
 
 // Bytes. What is between two kernels and is no larger stays in the second level cache of most processors; of slices half must.
-constexpr int64_t kStays = 1024 * 1024, kMostOfSlice = kStays / 2;
+constexpr int64_t kStays = 1024 * 1024, kMostOfChannels = kStays / 2;
 // What the first kernel reads it reads for each slice anew.
-constexpr int64_t kMostReadOfSlice = 2 * kMostOfSlice;
+constexpr int64_t kMostReadOfChannels = 2 * kMostOfChannels;
 
 class Slicer {
  public:
@@ -34,7 +34,7 @@ class Slicer {
 
  private:
   static bool can_be_sliced(const SignatureStep& step) {
-    return step.kind == Kind::kKernel && step.variants && !step.can_fail && !step.reads.empty();
+    return step.kind == StepKind::kKernel && step.variants && !step.can_fail && !step.reads.empty();
   }
 
   // What step i makes is large, and nothing but the input of the step behind it.
@@ -46,12 +46,13 @@ class Slicer {
     return buffer.kind == Buffer::Kind::kWorkspace && !buffer.pinned && buffer.bytes > kStays &&
            made.meta.bytes() == buffer.bytes && made.meta.is_contiguous() && second.reads[0].buffer == made.buffer &&
            second.reads[0].meta.is_contiguous() && readers_[made.buffer] == 1 &&
-           first.reads[0].meta.bytes() <= kMostReadOfSlice;
+           first.reads[0].meta.bytes() <= kMostReadOfChannels;
   }
 
   std::optional<SignatureStep> sliced(const SignatureStep& first, const SignatureStep& second) {
     const int64_t bytes = first.writes[0].meta.bytes();
-    for (int64_t count = (bytes + kMostOfSlice - 1) / kMostOfSlice; bytes / count >= kMostOfSlice / 8; ++count) {
+    for (int64_t count = (bytes + kMostOfChannels - 1) / kMostOfChannels; bytes / count >= kMostOfChannels / 8;
+         ++count) {
       const auto maker = first.variants->slice(first.specification.get(), count);
       const auto reader = second.variants->slice(second.specification.get(), count);
       if (maker && reader && maker->write_step * count == bytes && reader->read_steps[0] * count == bytes)

@@ -10,7 +10,7 @@
 namespace stator {
 namespace {
 
-using Kind = SignatureStep::Kind;
+using StepKind = SignatureStep::Kind;
 
 // Bytes between steps that are worth taking turns: more than stay in the second level cache beside what is read, and more than the steps write for
 // others, or there is nothing to win (softmax of a sum, 12 times 512x512, with as much written as between). Those of a slice stay there.
@@ -64,7 +64,7 @@ std::vector<RowView> by_rows(const std::vector<TensorView>& views, const std::ve
 }
 
 std::optional<Link> link_of(const SignatureStep& step, RowSpace rows) {
-  if (step.kind == Kind::kKernel) {
+  if (step.kind == StepKind::kKernel) {
     const KernelRows& made = *step.variants->rows();
     return Link{&step, by_rows(step.reads, made.read_steps, rows), by_rows(step.writes, made.write_steps, rows)};
   }
@@ -98,9 +98,9 @@ class RowSlicer {
 
  private:
   static bool has_rows(const SignatureStep& step) {
-    return step.kind == Kind::kKernel && step.variants && step.variants->rows() && !step.can_fail;
+    return step.kind == StepKind::kKernel && step.variants && step.variants->rows() && !step.can_fail;
   }
-  static bool can_take_turns(const SignatureStep& step) { return step.kind == Kind::kTile || has_rows(step); }
+  static bool can_take_turns(const SignatureStep& step) { return step.kind == StepKind::kTile || has_rows(step); }
 
   size_t end_of_chain(size_t first) const {
     size_t end = first;
@@ -112,7 +112,7 @@ class RowSlicer {
   int64_t rows_of(size_t first, size_t end) const {
     int64_t rows = 0;
     for (size_t i = first; i < end; ++i) {
-      if (plan_.steps[i].kind == Kind::kTile) continue;
+      if (plan_.steps[i].kind == StepKind::kTile) continue;
       const int64_t count = plan_.steps[i].variants->rows()->count;
       if (rows != 0 && rows != count) return 0;
       rows = count;
@@ -124,7 +124,7 @@ class RowSlicer {
   std::vector<RowSpace> spaces(size_t first, size_t end, int64_t rows) const {
     std::vector<RowSpace> out{{1, rows}};
     for (size_t i = first; i < end; ++i) {
-      if (plan_.steps[i].kind != Kind::kTile) continue;
+      if (plan_.steps[i].kind != StepKind::kTile) continue;
       int64_t outer = 1;
       for (int64_t size : plan_.steps[i].tile->sizes()) {
         outer *= size;

@@ -9,18 +9,18 @@
 namespace stator {
 namespace {
 
-using Kind = TraceValue::Kind;
+using ValueKind = TraceValue::Kind;
 
 }  // namespace
 
 const c10::IValue* Tracer::known(size_t i) const {
   const TraceValue& value = *input_value(i);
-  return value.kind == Kind::kKnown ? &value.known : nullptr;
+  return value.kind == ValueKind::kKnown ? &value.known : nullptr;
 }
 
 const TensorView* Tracer::as_seen(size_t i) const {
   const TraceValue& value = *input_value(i);
-  return value.kind == Kind::kTensor ? &value.view : nullptr;
+  return value.kind == ValueKind::kTensor ? &value.view : nullptr;
 }
 
 const TensorView* Tracer::tensor(size_t i) const {
@@ -43,7 +43,7 @@ TensorView Tracer::as_lies_best(const TensorView& view) const {
 
 void Tracer::forget_elsewhere(const TraceValue& value) {
   for (const TraceValuePtr& element : value.elements) forget_elsewhere(*element);
-  if (value.kind == Kind::kTensor) elsewhere_.erase(value.view.buffer);
+  if (value.kind == ValueKind::kTensor) elsewhere_.erase(value.view.buffer);
 }
 
 std::optional<std::vector<TensorView>> Tracer::tensor_list(size_t i) const {
@@ -61,11 +61,11 @@ std::optional<std::vector<std::optional<TensorView>>> Tracer::optional_tensor_li
   const TraceValue& value = *input_value(i);
   if (auto constants = constant_lists_.find(input_value(i)); constants != constant_lists_.end())
     return constants->second;
-  if (value.kind != Kind::kContainer) return std::nullopt;
+  if (value.kind != ValueKind::kContainer) return std::nullopt;
   std::vector<std::optional<TensorView>> out;
   for (const TraceValuePtr& element : value.elements) {
-    const bool none = element->kind == Kind::kKnown && element->known.isNone();
-    if (element->kind != Kind::kTensor && !none) return std::nullopt;
+    const bool none = element->kind == ValueKind::kKnown && element->known.isNone();
+    if (element->kind != ValueKind::kTensor && !none) return std::nullopt;
     out.push_back(none ? std::nullopt : std::optional(as_lies_best(element->view)));
   }
   return out;
@@ -120,7 +120,7 @@ void Tracer::copy_to_results() {
 
 // Whether a tensor, or one of a list of them, lies contiguous elsewhere.
 bool Tracer::lies_elsewhere(const TraceValue& value) const {
-  if (value.kind == Kind::kTensor) {
+  if (value.kind == ValueKind::kTensor) {
     const auto there = elsewhere_.find(value.view.buffer);
     return there != elsewhere_.end() && there->second.meta.is_contiguous();
   }
@@ -166,7 +166,7 @@ TensorView Tracer::new_result(size_t i, TensorMeta meta) {
   const BufferId id = add_buffer(buffer);
   if (buffer.kind == Buffer::Kind::kHolder) plan_->steps.back().results.push_back({.holder = home.index, .buffer = id});
   TensorView view{id, 0, std::move(meta)};
-  TraceValue made{.kind = Kind::kTensor, .view = view, .home = home, .whole = true};
+  TraceValue made{.kind = ValueKind::kTensor, .view = view, .home = home, .whole = true};
   results_[i] = std::make_shared<const TraceValue>(std::move(made));
   return view;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMostFoldedBytes = 4096;
 
-using Kind = TraceValue::Kind;
+using ValueKind = TraceValue::Kind;
 
 template <size_t N>
 bool among(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -89,7 +89,7 @@ std::optional<c10::IValue> Tracer::known_list() const {
 }
 
 bool Tracer::trace_structure() {
-  const auto is_container = [this](size_t i) { return input_value(i)->kind == Kind::kContainer; };
+  const auto is_container = [this](size_t i) { return input_value(i)->kind == ValueKind::kContainer; };
   switch (node_->opcode) {
     case Opcode::kListConstruct:
     case Opcode::kTupleConstruct: {
@@ -98,7 +98,7 @@ bool Tracer::trace_structure() {
         define(0, known_value(*list));
         return true;
       }
-      TraceValue container{.kind = Kind::kContainer, .type = node_->output()->type};
+      TraceValue container{.kind = ValueKind::kContainer, .type = node_->output()->type};
       for (size_t i = 0; i < node_->inputs.size(); ++i) container.elements.push_back(input_value(i));
       define(0, std::make_shared<const TraceValue>(std::move(container)));
       return true;
@@ -110,7 +110,7 @@ bool Tracer::trace_structure() {
       break;
     case Opcode::kOperator:
       if (node_->op->key == "prim::unchecked_cast" || node_->op->key == "aten::_unwrap_optional") {
-        if (input_value(0)->kind == Kind::kOpaque || (known(0) && known(0)->isNone())) return false;
+        if (input_value(0)->kind == ValueKind::kOpaque || (known(0) && known(0)->isNone())) return false;
         define(0, input_value(0));
         return true;
       }
@@ -210,7 +210,7 @@ bool Tracer::take_meta(const std::vector<c10::IValue>& stack, bool query,
         return false;
       }
     } else if (stack[i].isTensorList()) {
-      TraceValue list{.kind = Kind::kContainer, .type = node_->output(i)->type};
+      TraceValue list{.kind = ValueKind::kContainer, .type = node_->output(i)->type};
       if (home_of(i).written) return false;
       for (const at::Tensor& made : stack[i].toTensorVector()) {
         const TensorView* from = aliased(made);
@@ -336,7 +336,7 @@ bool Tracer::try_to_bind(const std::function<bool()>& bind) {
 bool Tracer::adopt_results() {
   for (size_t i = 0; i < results_.size(); ++i) {
     if (!results_[i]) return false;
-    if (results_[i]->kind != Kind::kTensor) continue;
+    if (results_[i]->kind != ValueKind::kTensor) continue;
     TensorMeta meta = results_[i]->view.meta;
     const TensorMeta* seen = observed(i);
     if (!seen || seen->dtype != meta.dtype || seen->sizes != meta.sizes) return false;
@@ -371,7 +371,7 @@ bool Tracer::trace_in_place() {
   if (buffer.kind == Buffer::Kind::kHolder && buffer.home == ResultHome::Kind::kArena) return false;
   const bool has_parts = buffer.kind == Buffer::Kind::kWorkspace;
   const auto in_the_way = [&](const auto& self, const TraceValue& value, bool contained) -> bool {
-    if (value.kind == Kind::kTensor) {
+    if (value.kind == ValueKind::kTensor) {
       if (value.view.buffer != view.buffer || (has_parts && are_apart(value.view, view))) return false;
       return contained || value.view != view;
     }
@@ -384,7 +384,7 @@ bool Tracer::trace_in_place() {
   }
   std::vector<int32_t> seen_in;
   for (size_t slot = 0; slot < env_.size(); ++slot) {
-    if (env_[slot] && env_[slot]->kind == Kind::kTensor && env_[slot]->view == view)
+    if (env_[slot] && env_[slot]->kind == ValueKind::kTensor && env_[slot]->view == view)
       seen_in.push_back(static_cast<int32_t>(slot));
   }
   if (!observed(0) || observed(0)->dtype != view.meta.dtype || observed(0)->sizes != view.meta.sizes) return false;
@@ -432,7 +432,7 @@ bool Tracer::keeps_inputs() const {
 
 void Tracer::pin(const TraceValue& value) {
   for (const TraceValuePtr& element : value.elements) pin(*element);
-  if (value.kind != Kind::kTensor) return;
+  if (value.kind != ValueKind::kTensor) return;
   Buffer& buffer = plan_->buffers[value.view.buffer];
   buffer.pinned = true;
   if (buffer.place >= 0) plan_->buffers[buffer.place].pinned = true;

@@ -7,7 +7,7 @@
 namespace stator {
 namespace {
 
-using Kind = TraceValue::Kind;
+using ValueKind = TraceValue::Kind;
 
 // Copying more than that costs what LibTorch's call does.
 constexpr int64_t kMostCopiedBytes = 16384;
@@ -94,7 +94,8 @@ bool Tracer::write_part(Binder binder, const TensorView& view) {
   std::unordered_map<const TraceValue*, TraceValuePtr> moved;
   for (TraceValuePtr& value : env_) {
     if (value)
-      value = value->kind == Kind::kTensor && value->view == view ? made : in_buffer(value, view.buffer, fresh, moved);
+      value =
+          value->kind == ValueKind::kTensor && value->view == view ? made : in_buffer(value, view.buffer, fresh, moved);
   }
   return true;
 }
@@ -102,8 +103,8 @@ bool Tracer::write_part(Binder binder, const TensorView& view) {
 // The same value, with what it has of buffer `from` in buffer `to`.
 TraceValuePtr Tracer::in_buffer(const TraceValuePtr& value, BufferId from, BufferId to,
                                 std::unordered_map<const TraceValue*, TraceValuePtr>& moved) {
-  const bool sees_it = value->kind == Kind::kTensor && value->view.buffer == from;
-  if (!sees_it && value->kind != Kind::kContainer) return value;
+  const bool sees_it = value->kind == ValueKind::kTensor && value->view.buffer == from;
+  if (!sees_it && value->kind != ValueKind::kContainer) return value;
   TraceValuePtr& known = moved[value.get()];
   if (known) return known;
   TraceValue out = *value;

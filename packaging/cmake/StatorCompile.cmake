@@ -35,6 +35,25 @@ else()
   target_link_options(stator_flags INTERFACE "LINKER:--no-undefined")
 endif()
 
+# With STATOR_UNITY_BUILD a few neighbours of a folder are compiled as one: half of the time that a file takes is LibTorch's headers,
+# precompiled or not. In its anonymous namespaces a folder must therefore name a thing once.
+function(stator_few_at_once target count)
+  get_target_property(files ${target} SOURCES)
+  list(SORT files)
+  foreach(file IN LISTS files)
+    file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${file}")
+    get_filename_component(folder "${folder}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    if(NOT DEFINED in_${folder})
+      set(in_${folder} 0)
+    endif()
+    math(EXPR group "${in_${folder}} / ${count}")
+    math(EXPR in_${folder} "${in_${folder}} + 1")
+    set_source_files_properties("${file}" PROPERTIES UNITY_GROUP "${folder}_${group}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${STATOR_UNITY_BUILD} UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # Each file is compiled once per capability into the target, as LibTorch does with its own native/cpu kernels:
 # CPU_CAPABILITY names the namespace that at::vec and the file's own code live in. The baseline objects come first
 # in the archive: where all of them hold the same inline function of another library, the linker keeps the first,

@@ -38,15 +38,15 @@ TEST(AbsorbCopies, the_relu_keeps_nan) {
   EXPECT_EQ(both.run_often(arguments), 1);
 }
 
-struct Case {
+struct AbsorbCase {
   const char* name;
   const char* text;
   int kernels;
 };
 
-void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+void PrintTo(const AbsorbCase& one, std::ostream* out) { *out << one.name; }
 
-class AbsorbCopiesOf : public testing::TestWithParam<Case> {};
+class AbsorbCopiesOf : public testing::TestWithParam<AbsorbCase> {};
 
 TEST_P(AbsorbCopiesOf, a_product_and_what_is_after_it) {
   Both both(std::string(R"(graph(%x : Tensor, %w : Tensor):
@@ -68,49 +68,50 @@ TEST_P(AbsorbCopiesOf, a_product_and_what_is_after_it) {
 
 INSTANTIATE_TEST_SUITE_P(
     Pointwise, AbsorbCopiesOf,
-    testing::Values(Case{"clamp_min", "%r : Tensor = aten::clamp_min(%y, %zero)\n return (%r)", 1},
-                    Case{"clamp", "%r : Tensor = aten::clamp(%y, %nought, %none)\n return (%r)", 1},
-                    Case{"relu_in_place", "%r : Tensor = aten::relu_(%y)\n return (%r)", 1},
-                    Case{"two_relus", "%q : Tensor = aten::relu(%y)\n %r : Tensor = aten::relu(%q)\n return (%r)", 1},
-                    Case{"clamp_to_one", "%r : Tensor = aten::clamp_min(%y, %one)\n return (%r)", 2},
-                    Case{"clamp_on_both_sides", "%r : Tensor = aten::clamp(%y, %nought, %six)\n return (%r)", 2},
-                    Case{"relu_then_more", R"(%q : Tensor = aten::relu(%y)
+    testing::Values(AbsorbCase{"clamp_min", "%r : Tensor = aten::clamp_min(%y, %zero)\n return (%r)", 1},
+                    AbsorbCase{"clamp", "%r : Tensor = aten::clamp(%y, %nought, %none)\n return (%r)", 1},
+                    AbsorbCase{"relu_in_place", "%r : Tensor = aten::relu_(%y)\n return (%r)", 1},
+                    AbsorbCase{"two_relus", "%q : Tensor = aten::relu(%y)\n %r : Tensor = aten::relu(%q)\n return (%r)",
+                               1},
+                    AbsorbCase{"clamp_to_one", "%r : Tensor = aten::clamp_min(%y, %one)\n return (%r)", 2},
+                    AbsorbCase{"clamp_on_both_sides", "%r : Tensor = aten::clamp(%y, %nought, %six)\n return (%r)", 2},
+                    AbsorbCase{"relu_then_more", R"(%q : Tensor = aten::relu(%y)
             %p : Tensor = aten::mul.Tensor(%q, %q)
             %r : Tensor = aten::add.Tensor(%p, %q, %one)
             return (%r))",
-                         2},
-                    Case{"also_returned", R"(%q : Tensor = aten::relu(%y)
+                               2},
+                    AbsorbCase{"also_returned", R"(%q : Tensor = aten::relu(%y)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%q, %y)
             return (%r))",
-                         2},
-                    Case{"read_twice", R"(%q : Tensor = aten::relu(%y)
+                               2},
+                    AbsorbCase{"read_twice", R"(%q : Tensor = aten::relu(%y)
             %r : Tensor = aten::sub.Tensor(%q, %y, %one)
             return (%r))",
-                         2},
-                    Case{"read_by_another_product", R"(%q : Tensor = aten::relu(%y)
+                               2},
+                    AbsorbCase{"read_by_another_product", R"(%q : Tensor = aten::relu(%y)
             %t : Tensor = aten::t(%y)
             %r : Tensor = aten::mm(%q, %t)
             return (%r))",
-                         3},
-                    Case{"seen_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
+                               3},
+                    AbsorbCase{"seen_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
             %v : Tensor = aten::view(%y, %shape)
             %r : Tensor = aten::relu(%v)
             return (%r))",
-                         1},
-                    Case{"changed_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
+                               1},
+                    AbsorbCase{"changed_through_a_view", R"(%shape : int[] = prim::ListConstruct(%minus)
             %v : Tensor = aten::view(%y, %shape)
             %w2 : Tensor = aten::i0_(%v)
             %r : Tensor = aten::relu(%y)
             return (%r))",
-                         2},
-                    Case{"changed_in_part", R"(%s : Tensor = aten::select.int(%y, %zero, %zero)
+                               2},
+                    AbsorbCase{"changed_in_part", R"(%s : Tensor = aten::select.int(%y, %zero, %zero)
             %f : Tensor = aten::i0_(%s)
             %r : Tensor = aten::relu(%y)
             return (%r))",
-                         2}),
+                               2}),
     [](const auto& info) { return std::string(info.param.name); });
 
-class AbsorbAddendsOf : public testing::TestWithParam<Case> {};
+class AbsorbAddendsOf : public testing::TestWithParam<AbsorbCase> {};
 
 TEST_P(AbsorbAddendsOf, products) {
   Both both(std::string(R"(graph(%x : Tensor, %w : Tensor, %b : Tensor, %y : Tensor, %z : Tensor):
@@ -134,55 +135,55 @@ TEST_P(AbsorbAddendsOf, products) {
 
 INSTANTIATE_TEST_SUITE_P(
     Residual, AbsorbAddendsOf,
-    testing::Values(Case{"before", "%r : Tensor = aten::add.Tensor(%y, %p, %one)\n return (%r)", 1},
-                    Case{"behind", "%r : Tensor = aten::add.Tensor(%p, %y, %one)\n return (%r)", 1},
-                    Case{"in_place", "%r : Tensor = aten::add_.Tensor(%p, %y, %one)\n return (%r)", 1},
-                    Case{"then_relu", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+    testing::Values(AbsorbCase{"before", "%r : Tensor = aten::add.Tensor(%y, %p, %one)\n return (%r)", 1},
+                    AbsorbCase{"behind", "%r : Tensor = aten::add.Tensor(%p, %y, %one)\n return (%r)", 1},
+                    AbsorbCase{"in_place", "%r : Tensor = aten::add_.Tensor(%p, %y, %one)\n return (%r)", 1},
+                    AbsorbCase{"then_relu", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %r : Tensor = aten::relu(%s)
             return (%r))",
-                         1},
-                    Case{"after_relu", R"(%s : Tensor = aten::relu(%p)
+                               1},
+                    AbsorbCase{"after_relu", R"(%s : Tensor = aten::relu(%p)
             %r : Tensor = aten::add.Tensor(%y, %s, %one)
             return (%r))",
-                         2},
-                    Case{"two", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+                               2},
+                    AbsorbCase{"two", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %r : Tensor = aten::add.Tensor(%z, %s, %one)
             return (%r))",
-                         2},
-                    Case{"twice", "%r : Tensor = aten::add.Tensor(%y, %p, %two)\n return (%r)", 2},
-                    Case{"itself", "%r : Tensor = aten::add.Tensor(%p, %p, %one)\n return (%r)", 2},
-                    Case{"of_another_product", R"(%q : Tensor = aten::linear(%x, %w, %none)
+                               2},
+                    AbsorbCase{"twice", "%r : Tensor = aten::add.Tensor(%y, %p, %two)\n return (%r)", 2},
+                    AbsorbCase{"itself", "%r : Tensor = aten::add.Tensor(%p, %p, %one)\n return (%r)", 2},
+                    AbsorbCase{"of_another_product", R"(%q : Tensor = aten::linear(%x, %w, %none)
             %r : Tensor = aten::add.Tensor(%p, %q, %one)
             return (%r))",
-                         2},
-                    Case{"made_later", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
+                               2},
+                    AbsorbCase{"made_later", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
             %r : Tensor = aten::add.Tensor(%p, %m, %one)
             return (%r))",
-                         2},
-                    Case{"made_before", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
+                               2},
+                    AbsorbCase{"made_before", R"(%m : Tensor = aten::mul.Tensor(%y, %z)
             %q : Tensor = aten::linear(%x, %w, %b)
             %r : Tensor = aten::add.Tensor(%q, %m, %one)
             return (%r))",
-                         2},
-                    Case{"also_returned", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+                               2},
+                    AbsorbCase{"also_returned", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%p, %s)
             return (%r))",
-                         2},
-                    Case{"of_a_row", R"(%f : Tensor = aten::select.int(%y, %zero, %zero)
+                               2},
+                    AbsorbCase{"of_a_row", R"(%f : Tensor = aten::select.int(%y, %zero, %zero)
             %r : Tensor = aten::add.Tensor(%p, %f, %one)
             return (%r))",
-                         1},
-                    Case{"into_a_concatenation", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
+                               1},
+                    AbsorbCase{"into_a_concatenation", R"(%s : Tensor = aten::add.Tensor(%p, %y, %one)
             %l : Tensor[] = prim::ListConstruct(%s, %z)
             %r : Tensor = aten::cat(%l, %one)
             return (%r))",
-                         2},
-                    Case{"changed_in_between", R"(%c : Tensor = aten::mul.Tensor(%y, %z)
+                               2},
+                    AbsorbCase{"changed_in_between", R"(%c : Tensor = aten::mul.Tensor(%y, %z)
             %q : Tensor = aten::linear(%x, %w, %none)
             %d : Tensor = aten::mul_.Tensor(%c, %z)
             %r : Tensor = aten::add.Tensor(%q, %c, %one)
             return (%r))",
-                         2}),
+                               2}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(AbsorbAddends, products_without_bias_take_one_instead) {
@@ -291,7 +292,7 @@ TEST(AbsorbCopies, a_relu_is_apart_if_the_rest_of_a_run_may_need_what_it_reads) 
   EXPECT_EQ(both.run({x, w, some}), 3);
 }
 
-class AbsorbCopiesInto : public testing::TestWithParam<Case> {};
+class AbsorbCopiesInto : public testing::TestWithParam<AbsorbCase> {};
 
 TEST_P(AbsorbCopiesInto, a_concatenation) {
   Both both(std::string(R"(graph(%x : Tensor, %w : Tensor, %table : Tensor, %ids : Tensor, %y : Tensor):
@@ -313,60 +314,60 @@ TEST_P(AbsorbCopiesInto, a_concatenation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Joined, AbsorbCopiesInto,
-                         testing::Values(Case{"of_products", R"(%a : Tensor = aten::mm(%x, %w)
+                         testing::Values(AbsorbCase{"of_products", R"(%a : Tensor = aten::mm(%x, %w)
             %b : Tensor = aten::embedding(%table, %ids, %minus, %false, %false)
             %l : Tensor[] = prim::ListConstruct(%a, %b)
             %r : Tensor = aten::cat(%l, %one)
             return (%r))",
-                                              2},
-                                         Case{"of_rows", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    2},
+                                         AbsorbCase{"of_rows", R"(%a : Tensor = aten::mm(%x, %w)
             %b : Tensor = aten::softmax.int(%y, %one, %none)
             %l : Tensor[] = prim::ListConstruct(%a, %b)
             %r : Tensor = aten::cat(%l, %zero)
             return (%r))",
-                                              2},
-                                         Case{"with_inputs", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    2},
+                                         AbsorbCase{"with_inputs", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%y, %a, %y)
             %r : Tensor = aten::cat(%l, %minus)
             return (%r))",
-                                              3},
-                                         Case{"with_a_relu", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    3},
+                                         AbsorbCase{"with_a_relu", R"(%a : Tensor = aten::mm(%x, %w)
             %b : Tensor = aten::relu(%a)
             %l : Tensor[] = prim::ListConstruct(%b, %y)
             %r : Tensor = aten::cat(%l, %one)
             return (%r))",
-                                              2},
-                                         Case{"of_reshaped", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    2},
+                                         AbsorbCase{"of_reshaped", R"(%a : Tensor = aten::mm(%x, %w)
             %shape : int[] = prim::ListConstruct(%minus, %one)
             %b : Tensor = aten::view(%a, %shape)
             %c : Tensor = aten::view(%y, %shape)
             %l : Tensor[] = prim::ListConstruct(%c, %b)
             %r : Tensor = aten::cat(%l, %zero)
             return (%r))",
-                                              2},
-                                         Case{"in_two_places", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    2},
+                                         AbsorbCase{"in_two_places", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %s : Tensor = aten::stack(%l, %one)
             %c : Tensor = aten::cat(%l, %one)
             %n : Tensor = aten::neg(%a)
             %r : Tuple[Tensor, Tensor, Tensor] = prim::TupleConstruct(%s, %c, %n)
             return (%r))",
-                                              5},
-                                         Case{"and_are_returned", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    5},
+                                         AbsorbCase{"and_are_returned", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %one)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%a, %c)
             return (%r))",
-                                              3},
-                                         Case{"and_another_product", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    3},
+                                         AbsorbCase{"and_another_product", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %t : Tensor = aten::t(%a)
             %p : Tensor = aten::mm(%t, %x)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%p, %c)
             return (%r))",
-                                              4},
-                                         Case{"that_is_changed", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    4},
+                                         AbsorbCase{"that_is_changed", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %s : Tensor = aten::select.int(%c, %zero, %zero)
@@ -374,14 +375,14 @@ INSTANTIATE_TEST_SUITE_P(Joined, AbsorbCopiesInto,
             %n : Tensor = aten::neg(%a)
             %r : Tuple[Tensor, Tensor] = prim::TupleConstruct(%n, %c)
             return (%r))",
-                                              4},
-                                         Case{"of_a_concatenation", R"(%a : Tensor = aten::mm(%x, %w)
+                                                    4},
+                                         AbsorbCase{"of_a_concatenation", R"(%a : Tensor = aten::mm(%x, %w)
             %l : Tensor[] = prim::ListConstruct(%a, %y)
             %c : Tensor = aten::cat(%l, %zero)
             %k : Tensor[] = prim::ListConstruct(%c, %c)
             %r : Tensor = aten::cat(%k, %one)
             return (%r))",
-                                              4}),
+                                                    4}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(AbsorbCopies, products_of_stacks_are_made_in_the_order_that_is_asked_for) {

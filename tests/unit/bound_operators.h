@@ -14,6 +14,8 @@
 
 namespace stator {
 
+const c10::IValue kNone;
+
 // A kernel of the process's table as another table has it.
 template <class Family>
 BoundKernel in_table(BoundKernel kernel, const Family* from, const Family* to) {

@@ -24,18 +24,20 @@ class CopyKernel : public testing::TestWithParam<const KernelTable*> {
   }
 };
 
-at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype) { return at::randint(0, 2, sizes, at::kInt).to(dtype); }
+at::Tensor zeros_and_ones(at::IntArrayRef sizes, at::ScalarType dtype) {
+  return at::randint(0, 2, sizes, at::kInt).to(dtype);
+}
 
 TEST_P(CopyKernel, runs_of_any_length_go_anywhere) {
   for (at::ScalarType dtype : {at::kBool, at::kHalf, at::kFloat, at::kLong}) {
     for (int64_t n = 1; n < 70; ++n) {
-      expect(numbers({3, n}, dtype), at::ones({3, n + 5}, dtype),
+      expect(zeros_and_ones({3, n}, dtype), at::ones({3, n + 5}, dtype),
              [&](const at::Tensor& whole) { return whole.narrow(1, 2, n); });
-      expect(numbers({3, n + 1}, dtype).narrow(1, 1, n), at::ones({3, n}, dtype),
+      expect(zeros_and_ones({3, n + 1}, dtype).narrow(1, 1, n), at::ones({3, n}, dtype),
              [](const at::Tensor& whole) { return whole; });
       if (HasFatalFailure()) return;
     }
-    expect(numbers({3, 3000}, dtype), at::ones({3, 3001}, dtype),
+    expect(zeros_and_ones({3, 3000}, dtype), at::ones({3, 3001}, dtype),
            [&](const at::Tensor& whole) { return whole.narrow(1, 1, 3000); });
   }
 }
@@ -44,7 +46,7 @@ TEST_P(CopyKernel, dimensions_are_in_any_order) {
   const std::vector<std::vector<int64_t>> orders{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 0, 3, 2}, {2, 0, 3, 1}, {0, 2, 1, 3}};
   for (const auto& order : orders) {
     for (const auto& other : orders) {
-      const at::Tensor from = numbers({2, 3, 4, 5}, at::kFloat).permute(order).contiguous().permute(order);
+      const at::Tensor from = zeros_and_ones({2, 3, 4, 5}, at::kFloat).permute(order).contiguous().permute(order);
       at::DimVector sizes;
       for (int64_t d : other) sizes.push_back(from.size(d));
       std::vector<int64_t> back(4);
@@ -58,10 +60,11 @@ TEST_P(CopyKernel, dimensions_are_in_any_order) {
 }
 
 TEST_P(CopyKernel, what_broadcasts_is_repeated) {
-  expect(numbers({1}, at::kFloat).expand({4, 9}), at::ones({4, 9}), [](const at::Tensor& whole) { return whole; });
-  expect(numbers({4, 1}, at::kLong).expand({4, 9}), at::ones({9, 4}, at::kLong),
+  expect(zeros_and_ones({1}, at::kFloat).expand({4, 9}), at::ones({4, 9}),
+         [](const at::Tensor& whole) { return whole; });
+  expect(zeros_and_ones({4, 1}, at::kLong).expand({4, 9}), at::ones({9, 4}, at::kLong),
          [](const at::Tensor& whole) { return whole.t(); });
-  expect(numbers({}, at::kFloat), at::ones({3}), [](const at::Tensor& whole) { return whole.select(0, 1); });
+  expect(zeros_and_ones({}, at::kFloat), at::ones({3}), [](const at::Tensor& whole) { return whole.select(0, 1); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Capabilities, CopyKernel, testing::ValuesIn(usable_tables()),

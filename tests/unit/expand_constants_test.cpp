@@ -22,17 +22,17 @@ int64_t bytes_of_constants(const Both& both) {
   return bytes;
 }
 
-struct Case {
+struct ConstantsCase {
   std::vector<int64_t> constant, input;
   int64_t bytes;  // that the plan has for it
 };
 
 TEST(ExpandConstants, where_they_are_small_and_repeat) {
   for (const auto& [constant, input, bytes] :
-       {Case{{1, 50}, {20, 50}, 20 * 50 * 4}, Case{{7, 1}, {7, 9}, 7 * 9 * 4},
-        Case{{3, 1, 5}, {3, 4, 5}, 3 * 4 * 5 * 4}, Case{{20, 50}, {20, 50}, 0},  // as it lies
-        Case{{1, 1}, {20, 50}, 0},                                               // one for all
-        Case{{1, 50}, {100, 50}, 0}}) {                                          // too much
+       {ConstantsCase{{1, 50}, {20, 50}, 20 * 50 * 4}, ConstantsCase{{7, 1}, {7, 9}, 7 * 9 * 4},
+        ConstantsCase{{3, 1, 5}, {3, 4, 5}, 3 * 4 * 5 * 4}, ConstantsCase{{20, 50}, {20, 50}, 0},  // as it lies
+        ConstantsCase{{1, 1}, {20, 50}, 0},                                                        // one for all
+        ConstantsCase{{1, 50}, {100, 50}, 0}}) {                                                   // too much
     Both both(kShifted, {at::randn(constant)});
     EXPECT_EQ(both.run_often({at::randn(input)}), 1);
     EXPECT_EQ(bytes_of_constants(both), bytes) << input;

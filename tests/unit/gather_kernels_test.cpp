@@ -6,7 +6,6 @@ namespace stator {
 namespace {
 
 using Arguments = std::vector<c10::IValue>;
-const c10::IValue kNone;
 
 class BoundGather : public testing::TestWithParam<const KernelTable*> {
  protected:

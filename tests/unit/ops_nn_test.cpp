@@ -161,7 +161,7 @@ std::vector<Row> strings_and_numbers() {
 
 // clang-format on
 
-std::vector<Row> rows() {
+std::vector<Row> everyday_rows() {
   at::manual_seed(0);
   std::vector<Row> all;
   for (auto* family : {convolutions, normalisation, pooling, recurrent, indexing, lists, strings_and_numbers}) {
@@ -174,7 +174,7 @@ class EverydayOps : public ::testing::TestWithParam<OneKey> {};
 
 TEST_P(EverydayOps, are_like_libtorch) { expect_like_libtorch(GetParam().key, GetParam().samples); }
 
-INSTANTIATE_TEST_SUITE_P(All, EverydayOps, ::testing::ValuesIn(by_key(rows())),
+INSTANTIATE_TEST_SUITE_P(All, EverydayOps, ::testing::ValuesIn(by_key(everyday_rows())),
                          [](const auto& info) { return name_of(info.param.key) + "_" + std::to_string(info.index); });
 
 TEST(EverydayOps, a_dropout_that_drops_nothing_gives_its_argument_back) {

@@ -15,7 +15,7 @@ namespace {
 
 using Arguments = std::vector<c10::IValue>;
 
-struct Case {
+struct NetworkCase {
   std::string name;  // "lstm"
   int64_t gates, steps, batch, inputs, hidden;
   int64_t layers = 1;
@@ -27,7 +27,7 @@ at::Tensor weight(at::IntArrayRef sizes) {
   return at::randn(sizes) * (0.5 / std::sqrt(static_cast<double>(sizes.back())));
 }
 
-c10::List<at::Tensor> parameters(const Case& c, bool cell = false) {
+c10::List<at::Tensor> parameters(const NetworkCase& c, bool cell = false) {
   const int64_t directions = c.bidirectional ? 2 : 1, gates = c.gates * c.hidden;
   c10::List<at::Tensor> list;
   for (int64_t i = 0; i < (cell ? 1 : c.layers * directions); ++i) {
@@ -41,12 +41,12 @@ c10::List<at::Tensor> parameters(const Case& c, bool cell = false) {
   return list;
 }
 
-c10::IValue states(const Case& c, at::IntArrayRef sizes) {
+c10::IValue states(const NetworkCase& c, at::IntArrayRef sizes) {
   if (c.name != "lstm") return at::randn(sizes);
   return c10::List<at::Tensor>({at::randn(sizes), at::randn(sizes)});
 }
 
-Arguments network(const Case& c) {
+Arguments network(const NetworkCase& c) {
   const at::Tensor input =
       c.batch_first ? at::randn({c.batch, c.steps, c.inputs}) : at::randn({c.steps, c.batch, c.inputs});
   const int64_t layers = c.layers * (c.bidirectional ? 2 : 1);
@@ -57,7 +57,7 @@ Arguments network(const Case& c) {
           c.batch_first};
 }
 
-Arguments cell(const Case& c) {
+Arguments cell(const NetworkCase& c) {
   Arguments arguments{at::randn({c.batch, c.inputs}), states(c, {c.batch, c.hidden})};
   for (const at::Tensor& parameter : parameters(c, true).vec()) arguments.emplace_back(parameter);
   arguments.resize(6);

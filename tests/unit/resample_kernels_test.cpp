@@ -12,7 +12,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 using Factors = std::vector<double>;
-const c10::IValue kNone;
 
 class ResampleKernel : public testing::TestWithParam<const KernelTable*> {};
 

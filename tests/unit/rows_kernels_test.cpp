@@ -8,7 +8,6 @@ namespace {
 
 using Arguments = std::vector<c10::IValue>;
 using Ints = std::vector<int64_t>;
-const c10::IValue kNone;
 
 class BoundRows : public testing::TestWithParam<const KernelTable*> {
  protected:

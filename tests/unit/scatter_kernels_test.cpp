@@ -16,12 +16,12 @@ class BoundScatter : public testing::TestWithParam<const KernelTable*> {
   }
 };
 
-at::Tensor ids(at::IntArrayRef sizes, int64_t low, int64_t high) {
+at::Tensor places(at::IntArrayRef sizes, int64_t low, int64_t high) {
   return at::randint(low, high, sizes, at::TensorOptions(at::kLong));
 }
 
 // Whole numbers: LibTorch may add them up in another order.
-at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype) {
+at::Tensor scattered(at::IntArrayRef sizes, at::ScalarType dtype) {
   return at::randint(-3, 4, sizes, at::TensorOptions(dtype));
 }
 
@@ -29,10 +29,10 @@ TEST_P(BoundScatter, of_elements_is_atens) {
   for (at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong, at::kInt}) {
     for (int64_t dim = -3; dim < 3; ++dim) {
       for (int64_t n : {1, 3, 8, 21}) {
-        const at::Tensor self = numbers({4, n, 6}, dtype);
+        const at::Tensor self = scattered({4, n, 6}, dtype);
         at::DimVector sizes(self.sizes());
         sizes[dim < 0 ? dim + 3 : dim] = 5;
-        const at::Tensor index = ids(sizes, 0, self.size(dim)), from = numbers(sizes, dtype);
+        const at::Tensor index = places(sizes, 0, self.size(dim)), from = scattered(sizes, dtype);
         expect("aten::scatter_add", {self, dim, index, from});
         expect("aten::scatter_reduce.two", {self, dim, index, from, "amax", true});
         expect("aten::scatter_reduce.two", {self, dim, index, from, "amin", true});
@@ -43,7 +43,8 @@ TEST_P(BoundScatter, of_elements_is_atens) {
   }
   const at::Tensor order = at::rand({5, 7}).argsort(int64_t{1});
   for (at::ScalarType dtype : {at::kFloat, at::kLong, at::kBool, at::kByte})
-    expect("aten::scatter.src", {numbers({5, 7}, at::kInt).to(dtype), 1, order, numbers({5, 7}, at::kInt).to(dtype)});
+    expect("aten::scatter.src",
+           {scattered({5, 7}, at::kInt).to(dtype), 1, order, scattered({5, 7}, at::kInt).to(dtype)});
   for (int64_t wrong : {-1, 7})
     expect_failure("aten::scatter_add", {at::randn({5, 7}), 1, at::full({5, 2}, wrong, at::kLong), at::randn({5, 2})});
 }
@@ -51,10 +52,10 @@ TEST_P(BoundScatter, of_elements_is_atens) {
 TEST_P(BoundScatter, of_slices_is_atens) {
   for (at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong}) {
     for (int64_t n : {1, 3, 8, 16, 21, 70}) {
-      const at::Tensor self = numbers({6, n}, dtype), from = numbers({9, n}, dtype), by = ids({9}, 0, 6);
+      const at::Tensor self = scattered({6, n}, dtype), from = scattered({9, n}, dtype), by = places({9}, 0, 6);
       expect("aten::index_add", {self, 0, by, from, 1});
       expect("aten::index_add", {self, 0, by.to(at::kInt), from.t().contiguous().t(), 1});
-      expect("aten::index_add", {self, 1, ids({4}, 0, n), numbers({6, 4}, dtype), 1});
+      expect("aten::index_add", {self, 1, places({4}, 0, n), scattered({6, 4}, dtype), 1});
       expect("aten::scatter_add", {self, 0, by.unsqueeze(1).expand({9, n}), from});
       expect("aten::index_fill.int_Scalar", {self, 0, by, 2});
       expect("aten::index_copy", {self, 0, at::rand({6}).argsort().slice(0, 0, 3), from.slice(0, 0, 3)});

@@ -171,15 +171,15 @@ class Writers {
   static inline struct sigaction before_;
 };
 
-struct Case {
+struct SharedCase {
   const char* name;
   const char* graph;
   std::vector<at::Tensor> small, large;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const SharedCase& c, std::ostream* out) { *out << c.name; }
 
-std::vector<Case> cases() {
+std::vector<SharedCase> cases() {
   const auto some = [](at::IntArrayRef sizes) { return at::randn(sizes); };
   return {
       {"pointwise",
@@ -240,10 +240,10 @@ std::vector<Case> cases() {
   };
 }
 
-class SharedKernelsThreads : public testing::TestWithParam<Case> {};
+class SharedKernelsThreads : public testing::TestWithParam<SharedCase> {};
 
 // The result of a runtime whose plan is made and used, and how many threads wrote it when it ran once more on what is bound.
-at::Tensor run(const Case& c, const std::vector<at::Tensor>& inputs, int threads, int& writers) {
+at::Tensor run(const SharedCase& c, const std::vector<at::Tensor>& inputs, int threads, int& writers) {
   auto module = test::make_module(c.graph, {.signature_plans = true});
   const StaticMethod& method = *module->methods()[0];
   StaticRuntime runtime(module, {.intra_op_threads = threads});

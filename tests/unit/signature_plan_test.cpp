@@ -146,7 +146,9 @@ TEST(SignaturePlan, constants_of_one_element_are_numbers) {
       EXPECT_EQ(both.run_often({x}), 1) << x.scalar_type() << number.scalar_type();
     for (const auto& plan : both.plans()) {
       const bool is_float = plan->result_meta().dtype == at::kFloat && plan->result_meta().numel() == 700;
-      if (is_float && number.scalar_type() != at::kLong) EXPECT_EQ(1u, plan->steps[0].reads.size());
+      if (is_float && number.scalar_type() != at::kLong) {
+        EXPECT_EQ(1u, plan->steps[0].reads.size());
+      }
     }
   }
 }

@@ -12,7 +12,7 @@ using test::Both;
 using test::Side;
 
 // Small whole numbers: sums are exact in any order.
-at::Tensor numbers(at::IntArrayRef sizes) { return at::randint(-3, 4, sizes, at::kFloat); }
+at::Tensor channel_numbers(at::IntArrayRef sizes) { return at::randint(-3, 4, sizes, at::kFloat); }
 
 struct Block {
   int64_t in = 4, between = 40, side = 96, images = 1;
@@ -68,13 +68,13 @@ std::string graph_of(const Block& block) {
 }
 
 std::vector<at::Tensor> weights_of(const Block& block) {
-  std::vector<at::Tensor> weights{numbers({block.between, block.in, block.first_window, block.first_window}),
-                                  numbers({block.between, 1, block.window, block.window})};
-  if (block.biased) weights.insert(weights.end(), {numbers({block.between}), numbers({block.between})});
+  std::vector<at::Tensor> weights{channel_numbers({block.between, block.in, block.first_window, block.first_window}),
+                                  channel_numbers({block.between, 1, block.window, block.window})};
+  if (block.biased) weights.insert(weights.end(), {channel_numbers({block.between}), channel_numbers({block.between})});
   return weights;
 }
 
-at::Tensor input_of(const Block& block) { return numbers({block.images, block.in, block.side, block.side}); }
+at::Tensor input_of(const Block& block) { return channel_numbers({block.images, block.in, block.side, block.side}); }
 
 int64_t bytes_between(const Block& block) {
   return block.images * block.between * block.between_side() * block.between_side() * 4;

@@ -12,7 +12,7 @@ using test::Both;
 using test::Side;
 
 // Small whole numbers: sums are exact in any order.
-at::Tensor numbers(at::IntArrayRef sizes) { return at::randint(-3, 4, sizes, at::kFloat); }
+at::Tensor row_numbers(at::IntArrayRef sizes) { return at::randint(-3, 4, sizes, at::kFloat); }
 
 // %x, %y of one size, and %z, which is broadcast to it.
 std::string graph_of(std::string_view body) {
@@ -53,7 +53,7 @@ TEST_P(SliceRowsOf, runs_as_one) {
   const std::pair<std::vector<int64_t>, std::vector<int64_t>> sizes[] = {
       {{600, 512}, {512}}, {{601, 513}, {601, 1}}, {{6, 200, 256}, {200, 256}}, {{3, 211, 500}, {3, 211, 500}}};
   for (const auto& [size, broadcast] : sizes) {
-    const Arguments arguments{numbers(size), numbers(size), numbers(broadcast)};
+    const Arguments arguments{row_numbers(size), row_numbers(size), row_numbers(broadcast)};
     EXPECT_EQ(both.run_often(arguments), GetParam().kernels) << at::IntArrayRef(size);
     const std::vector<c10::IValue> expected = results_of(both.dynamic.run(arguments));
     for (int i = 0; i < 3; ++i) {
@@ -100,18 +100,18 @@ INSTANTIATE_TEST_SUITE_P(Chains, SliceRowsOf,
 TEST(SliceRows, takes_no_more_memory_than_slices_do) {
   Both both(graph_of(R"(%r : Tensor = aten::amax(%d, %dims, %false)
     return (%r))"));
-  EXPECT_EQ(both.run_often({numbers({2000, 300}), numbers({2000, 300}), numbers({1})}), 1);
+  EXPECT_EQ(both.run_often({row_numbers({2000, 300}), row_numbers({2000, 300}), row_numbers({1})}), 1);
   EXPECT_LE(both.plans().at(0)->workspace_bytes, 64 * 1024);
 }
 
 TEST(SliceRows, leaves_alone_what_stays_in_a_cache_or_goes_down_columns) {
   Both rows(graph_of(R"(%r : Tensor = aten::amax(%d, %dims, %false)
     return (%r))"));
-  EXPECT_EQ(rows.run_often({numbers({300, 300}), numbers({300, 300}), numbers({1})}), 2) << "small";
-  EXPECT_EQ(rows.run_often({numbers({2, 300000}), numbers({2, 300000}), numbers({1})}), 2) << "long rows";
+  EXPECT_EQ(rows.run_often({row_numbers({300, 300}), row_numbers({300, 300}), row_numbers({1})}), 2) << "small";
+  EXPECT_EQ(rows.run_often({row_numbers({2, 300000}), row_numbers({2, 300000}), row_numbers({1})}), 2) << "long rows";
   Both columns(graph_of(R"(%r : Tensor = aten::amax(%d, %first, %false)
     return (%r))"));
-  EXPECT_EQ(columns.run_often({numbers({600, 700}), numbers({600, 700}), numbers({1})}), 2);
+  EXPECT_EQ(columns.run_often({row_numbers({600, 700}), row_numbers({600, 700}), row_numbers({1})}), 2);
 }
 
 // Each row wants the results of all: they cannot take turns with those that make them.
@@ -120,7 +120,7 @@ TEST(SliceRows, rows_that_depend_on_one_another_are_apart) {
     %t : Tensor = aten::mul.Tensor(%y, %m)
     %r : Tensor = aten::sum.dim_IntList(%t, %dims, %false, %none)
     return (%r))"));
-  EXPECT_EQ(both.run_often({numbers({640, 640}), numbers({640, 640}), numbers({1})}), 2);
+  EXPECT_EQ(both.run_often({row_numbers({640, 640}), row_numbers({640, 640}), row_numbers({1})}), 2);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using namespace json;
 
-constexpr int kDeepest = 64;  // graphs within graphs
+constexpr int kDeepestGraphs = 64;  // graphs within graphs
 
 using ReadAlternative = Argument (*)(const Json&);
 
@@ -182,7 +182,7 @@ TensorMeta read_tensor_meta(const Json& json) {
 }
 
 ExportedGraph read_graph(const Json& json, int depth) {
-  if (depth > kDeepest) malformed("graphs are nested too deeply");
+  if (depth > kDeepestGraphs) malformed("graphs are nested too deeply");
   ExportedGraph graph;
   graph.inputs = read_arguments(member(json, "inputs"), "inputs of a graph", depth);
   graph.outputs = read_arguments(member(json, "outputs"), "outputs of a graph", depth);

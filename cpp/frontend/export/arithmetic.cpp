@@ -7,13 +7,13 @@
 namespace stator::exported {
 namespace {
 
-using Kind = SizeExpression::Kind;
+using SizeKind = SizeExpression::Kind;
 
 // What is read becomes as deep.
-constexpr int kDeepest = 64;
+constexpr int kDeepestArithmetic = 64;
 constexpr int kMostSigns = 1000;
 
-SizeExpression number(int64_t value) {
+SizeExpression size_number(int64_t value) {
   SizeExpression out;
   out.number = value;
   return out;
@@ -47,7 +47,7 @@ int64_t ArithmeticReader::whole_number() {
   return out;
 }
 
-SizeExpression ArithmeticReader::combined(Kind kind, SizeExpression left, SizeExpression right) {
+SizeExpression ArithmeticReader::combined(SizeKind kind, SizeExpression left, SizeExpression right) {
   if (++signs_ > kMostSigns) throw NotUnderstood();
   SizeExpression out;
   out.kind = kind;
@@ -57,17 +57,18 @@ SizeExpression ArithmeticReader::combined(Kind kind, SizeExpression left, SizeEx
 }
 
 SizeExpression ArithmeticReader::negative(SizeExpression value) {
-  return value.is_number() ? number(-value.number) : combined(Kind::kProduct, number(-1), std::move(value));
+  return value.is_number() ? size_number(-value.number)
+                           : combined(SizeKind::kProduct, size_number(-1), std::move(value));
 }
 
 SizeExpression ArithmeticReader::sum(int depth) {
-  if (depth > kDeepest) throw NotUnderstood();
+  if (depth > kDeepestArithmetic) throw NotUnderstood();
   SizeExpression out = product(depth);
   for (;;) {
     if (take("+")) {
-      out = combined(Kind::kSum, std::move(out), product(depth));
+      out = combined(SizeKind::kSum, std::move(out), product(depth));
     } else if (take("-")) {
-      out = combined(Kind::kSum, std::move(out), negative(product(depth)));
+      out = combined(SizeKind::kSum, std::move(out), negative(product(depth)));
     } else {
       return out;
     }
@@ -78,11 +79,11 @@ SizeExpression ArithmeticReader::product(int depth) {
   SizeExpression out = power(depth);
   for (;;) {
     if (take("//")) {
-      out = combined(Kind::kFloorQuotient, std::move(out), power(depth));
+      out = combined(SizeKind::kFloorQuotient, std::move(out), power(depth));
     } else if (take("%")) {
-      out = combined(Kind::kRemainder, std::move(out), power(depth));
+      out = combined(SizeKind::kRemainder, std::move(out), power(depth));
     } else if (take("*")) {
-      out = combined(Kind::kProduct, std::move(out), power(depth));
+      out = combined(SizeKind::kProduct, std::move(out), power(depth));
     } else {
       return out;
     }
@@ -90,10 +91,10 @@ SizeExpression ArithmeticReader::product(int depth) {
 }
 
 SizeExpression ArithmeticReader::power(int depth) {
-  if (depth > kDeepest) throw NotUnderstood();
+  if (depth > kDeepestArithmetic) throw NotUnderstood();
   if (take("-")) return negative(power(depth + 1));
   SizeExpression out = value(depth);
-  return take("**") ? combined(Kind::kPower, std::move(out), power(depth + 1)) : out;
+  return take("**") ? combined(SizeKind::kPower, std::move(out), power(depth + 1)) : out;
 }
 
 SizeExpression ArithmeticReader::value(int depth) {
@@ -103,7 +104,7 @@ SizeExpression ArithmeticReader::value(int depth) {
     return out;
   }
   if (at_end()) throw NotUnderstood();
-  return std::isdigit(static_cast<unsigned char>(text_[position_])) ? number(whole_number()) : operand(depth);
+  return std::isdigit(static_cast<unsigned char>(text_[position_])) ? size_number(whole_number()) : operand(depth);
 }
 
 }  // namespace stator::exported

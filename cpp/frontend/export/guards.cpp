@@ -8,7 +8,7 @@
 namespace stator::exported {
 namespace {
 
-using Kind = SizeExpression::Kind;
+using SizeKind = SizeExpression::Kind;
 using Comparison = SizeCondition::Comparison;
 
 constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{{
@@ -76,13 +76,13 @@ class Reader final : ArithmeticReader {
   }
 
   SizeExpression operand(int depth) override {
-    if (take("max(")) return extreme(Kind::kGreatest, depth);
-    if (take("min(")) return extreme(Kind::kLeast, depth);
+    if (take("max(")) return extreme(SizeKind::kGreatest, depth);
+    if (take("min(")) return extreme(SizeKind::kLeast, depth);
     expect("L");
     return input();
   }
 
-  SizeExpression extreme(Kind kind, int depth) {
+  SizeExpression extreme(SizeKind kind, int depth) {
     SizeExpression left = sum(depth + 1);
     expect(",");
     SizeExpression out = combined(kind, std::move(left), sum(depth + 1));

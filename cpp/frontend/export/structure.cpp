@@ -12,7 +12,7 @@ namespace {
 
 using namespace json;
 
-using Kind = TreeSpec::Kind;
+using TreeKind = TreeSpec::Kind;
 
 bool all_same(const std::vector<c10::TypePtr>& types) {
   return std::all_of(types.begin(), types.end(), [&](const c10::TypePtr& type) { return *type == *types[0]; });
@@ -39,9 +39,9 @@ c10::TypePtr tuple_type(const TreeSpec& spec, const std::vector<c10::TypePtr>& e
 
 c10::TypePtr container_type(const TreeSpec& spec, const std::vector<c10::TypePtr>& children) {
   switch (spec.kind) {
-    case Kind::kList:
+    case TreeKind::kList:
       return c10::ListType::create(common(children));
-    case Kind::kDict: {
+    case TreeKind::kDict: {
       std::vector<c10::TypePtr> keys;
       for (const c10::IValue& key : spec.keys) keys.push_back(key.type());
       if (!keys.empty() && !all_same(keys)) malformed("the keys of a dict are of several types");
@@ -68,7 +68,7 @@ const char* get_item(const c10::TypePtr& key) {
 }  // namespace
 
 c10::TypePtr type_of(const TreeSpec& spec, std::span<const c10::TypePtr>& leaves) {
-  if (spec.kind == Kind::kLeaf) {
+  if (spec.kind == TreeKind::kLeaf) {
     if (leaves.empty()) malformed("inputs or results have fewer values than their form");
     const c10::TypePtr type = leaves.front();
     leaves = leaves.subspan(1);
@@ -81,7 +81,7 @@ c10::TypePtr type_of(const TreeSpec& spec, std::span<const c10::TypePtr>& leaves
 
 std::vector<Value*> take_apart(Builder& builder, const TreeSpec& spec, Value* value,
                                std::span<const c10::TypePtr>& leaf_types) {
-  if (spec.kind == Kind::kLeaf) {
+  if (spec.kind == TreeKind::kLeaf) {
     leaf_types = leaf_types.subspan(1);
     return {value};
   }
@@ -89,12 +89,12 @@ std::vector<Value*> take_apart(Builder& builder, const TreeSpec& spec, Value* va
   std::span<const c10::TypePtr> ahead = leaf_types;
   for (const TreeSpec& child : spec.children) types.push_back(type_of(child, ahead));
   std::vector<Value*> children;
-  if (spec.kind == Kind::kDict) {
+  if (spec.kind == TreeKind::kDict) {
     for (size_t i = 0; i < types.size(); ++i)
       children.push_back(
           builder.call(get_item(spec.keys[i].type()), {value, builder.constant(spec.keys[i])}, types[i]));
   } else {
-    const Opcode opcode = spec.kind == Kind::kList ? Opcode::kListUnpack : Opcode::kTupleUnpack;
+    const Opcode opcode = spec.kind == TreeKind::kList ? Opcode::kListUnpack : Opcode::kTupleUnpack;
     Node* node = builder.graph().create(opcode, {value});
     for (const c10::TypePtr& type : types) builder.graph().add_output(node, type);
     children = builder.place(node)->outputs;
@@ -108,7 +108,7 @@ std::vector<Value*> take_apart(Builder& builder, const TreeSpec& spec, Value* va
 }
 
 Value* put_together(Builder& builder, const TreeSpec& spec, std::span<Value* const>& leaves) {
-  if (spec.kind == Kind::kLeaf) {
+  if (spec.kind == TreeKind::kLeaf) {
     if (leaves.empty()) malformed("the program has fewer results than their form");
     Value* leaf = leaves.front();
     leaves = leaves.subspan(1);
@@ -119,12 +119,12 @@ Value* put_together(Builder& builder, const TreeSpec& spec, std::span<Value* con
   for (const TreeSpec& child : spec.children) {
     Value* element = put_together(builder, child, leaves);
     types.push_back(element->type);
-    if (spec.kind == Kind::kDict) elements.push_back(builder.constant(spec.keys[types.size() - 1]));
+    if (spec.kind == TreeKind::kDict) elements.push_back(builder.constant(spec.keys[types.size() - 1]));
     elements.push_back(element);
   }
-  const Opcode opcode = spec.kind == Kind::kDict   ? Opcode::kDictConstruct
-                        : spec.kind == Kind::kList ? Opcode::kListConstruct
-                                                   : Opcode::kTupleConstruct;
+  const Opcode opcode = spec.kind == TreeKind::kDict   ? Opcode::kDictConstruct
+                        : spec.kind == TreeKind::kList ? Opcode::kListConstruct
+                                                       : Opcode::kTupleConstruct;
   Node* node = builder.graph().create(opcode, std::move(elements));
   builder.graph().add_output(node, container_type(spec, types));
   return builder.place(node)->output();
@@ -132,14 +132,14 @@ Value* put_together(Builder& builder, const TreeSpec& spec, std::span<Value* con
 
 void describe_containers(const TreeSpec& spec, size_t parameter, const std::vector<c10::IValue>& path,
                          InputContract& contract, std::vector<std::vector<c10::IValue>>& ways) {
-  if (spec.kind == Kind::kLeaf) {
+  if (spec.kind == TreeKind::kLeaf) {
     ways.push_back(path);
     return;
   }
-  contract.containers.push_back({parameter, path, spec.kind == Kind::kDict, spec.keys, spec.children.size()});
+  contract.containers.push_back({parameter, path, spec.kind == TreeKind::kDict, spec.keys, spec.children.size()});
   for (size_t i = 0; i < spec.children.size(); ++i) {
     std::vector<c10::IValue> way = path;
-    way.push_back(spec.kind == Kind::kDict ? spec.keys[i] : c10::IValue(static_cast<int64_t>(i)));
+    way.push_back(spec.kind == TreeKind::kDict ? spec.keys[i] : c10::IValue(static_cast<int64_t>(i)));
     describe_containers(spec.children[i], parameter, way, contract, ways);
   }
 }

@@ -11,25 +11,25 @@
 namespace stator::exported {
 namespace {
 
-using Kind = SizeExpression::Kind;
+using SizeKind = SizeExpression::Kind;
 
-constexpr std::array<std::pair<std::string_view, Kind>, 10> kFunctions{{
-    {"Add", Kind::kSum},
-    {"Mul", Kind::kProduct},
-    {"Pow", Kind::kPower},
-    {"PowByNatural", Kind::kPower},
-    {"FloorDiv", Kind::kFloorQuotient},
-    {"CleanDiv", Kind::kFloorQuotient},
-    {"Mod", Kind::kRemainder},
-    {"PythonMod", Kind::kRemainder},
-    {"Min", Kind::kLeast},
-    {"Max", Kind::kGreatest},
+constexpr std::array<std::pair<std::string_view, SizeKind>, 10> kFunctions{{
+    {"Add", SizeKind::kSum},
+    {"Mul", SizeKind::kProduct},
+    {"Pow", SizeKind::kPower},
+    {"PowByNatural", SizeKind::kPower},
+    {"FloorDiv", SizeKind::kFloorQuotient},
+    {"CleanDiv", SizeKind::kFloorQuotient},
+    {"Mod", SizeKind::kRemainder},
+    {"PythonMod", SizeKind::kRemainder},
+    {"Min", SizeKind::kLeast},
+    {"Max", SizeKind::kGreatest},
 }};
 
 // Names of sympy's that are no symbols.
 constexpr std::array<std::string_view, 8> kConstants{"true", "false", "True", "False", "oo", "int_oo", "zoo", "nan"};
 
-Kind function_named(std::string_view name) {
+SizeKind function_named(std::string_view name) {
   for (const auto& [known, kind] : kFunctions) {
     if (known == name) return kind;
   }
@@ -38,14 +38,14 @@ Kind function_named(std::string_view name) {
 
 SizeExpression symbol(std::string name) {
   SizeExpression out;
-  out.kind = Kind::kSymbol;
+  out.kind = SizeKind::kSymbol;
   out.symbol = std::move(name);
   return out;
 }
 
-class Reader final : ArithmeticReader {
+class SymbolReader final : ArithmeticReader {
  public:
-  explicit Reader(std::string_view text) : ArithmeticReader(text) {}
+  explicit SymbolReader(std::string_view text) : ArithmeticReader(text) {}
 
   SizeExpression read() {
     SizeExpression out = sum();
@@ -102,13 +102,13 @@ class Reader final : ArithmeticReader {
     return out;
   }
 
-  SizeExpression function(Kind kind, int depth) {
+  SizeExpression function(SizeKind kind, int depth) {
     SizeExpression out;
     out.kind = kind;
     do {
       out.operands.push_back(sum(depth + 1));
     } while (take(","));
-    const bool of_two = kind == Kind::kPower || kind == Kind::kFloorQuotient || kind == Kind::kRemainder;
+    const bool of_two = kind == SizeKind::kPower || kind == SizeKind::kFloorQuotient || kind == SizeKind::kRemainder;
     if (of_two && out.operands.size() != 2) throw NotUnderstood();
     return out;
   }
@@ -118,7 +118,7 @@ class Reader final : ArithmeticReader {
 
 std::optional<SizeExpression> parse_symbols(std::string_view text) {
   try {
-    return Reader(text).read();
+    return SymbolReader(text).read();
   } catch (const NotUnderstood&) {
     return std::nullopt;
   }

@@ -7,7 +7,7 @@ namespace {
 
 using namespace json;
 
-constexpr int kDeepest = 64;
+constexpr int kDeepestTree = 64;
 
 c10::IValue key_of(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
@@ -52,7 +52,7 @@ void read_registered(const std::string& type, const Json& context, TreeSpec& out
 }
 
 TreeSpec read_node(const Json& json, const Json* fields, int depth) {
-  if (depth > kDeepest) malformed("containers are nested too deeply");
+  if (depth > kDeepestTree) malformed("containers are nested too deeply");
   TreeSpec out;
   for (const Json& child : list(member(json, "children_spec"), "children_spec"))
     out.children.push_back(read_node(child, fields, depth + 1));

@@ -24,9 +24,9 @@ std::vector<int64_t> numbers(const std::vector<SizeExpression>& sizes) {
   return out;
 }
 
-class Reader {
+class WeightReader {
  public:
-  Reader(const Records& records, bool borrow) : records_(records), borrow_(borrow) {}
+  WeightReader(const Records& records, bool borrow) : records_(records), borrow_(borrow) {}
 
   void read(const Records::Table& table, std::map<std::string, c10::IValue>& out) {
     const Json json = parse_json(records_.text(table.name), table.name);
@@ -102,7 +102,7 @@ void read_pickle(const Records& records, const std::string& name, std::map<std::
 
 std::map<std::string, c10::IValue> read_weights(const Records& records, bool borrow) {
   std::map<std::string, c10::IValue> out;
-  Reader reader(records, borrow);
+  WeightReader reader(records, borrow);
   for (const Records::Table& table : records.tables()) reader.read(table, out);
   for (const std::string& pickle : records.pickles()) read_pickle(records, pickle, out);
   return out;

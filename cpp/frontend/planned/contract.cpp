@@ -12,7 +12,7 @@ using namespace json;
 using Kind = SizeExpression::Kind;
 using Comparison = SizeCondition::Comparison;
 
-constexpr int kDeepest = 200;
+constexpr int kDeepestSize = 200;
 
 constexpr std::array<std::pair<Kind, const char*>, 7> kExpressions{{{Kind::kSum, "sum"},
                                                                     {Kind::kProduct, "product"},
@@ -55,7 +55,7 @@ Json write_size(const SizeExpression& size) {
 }
 
 SizeExpression read_size(const Json& json, int depth = 0) {
-  if (depth > kDeepest) malformed("a size is an expression too deep");
+  if (depth > kDeepestSize) malformed("a size is an expression too deep");
   if (json.is_number()) return {Kind::kNumber, integer(json, "a size"), {}, {}};
   if (json.is_string()) return {Kind::kSymbol, 0, json.get<std::string>(), {}};
   if (list(json, "a size").empty()) malformed("a size is empty");

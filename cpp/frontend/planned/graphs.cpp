@@ -10,7 +10,7 @@ namespace {
 
 using namespace json;
 
-constexpr int kDeepest = 200;
+constexpr int kDeepestBlocks = 200;
 constexpr size_t kNodeParts = 6;
 
 std::string schema_text(const Operator& op) {
@@ -150,7 +150,7 @@ std::unique_ptr<Graph> GraphReader::read(const Json& json) const {
 }
 
 void GraphReader::block(const Json& json, Graph& graph, Block* to, std::vector<Value*>& values, int depth) const {
-  if (depth > kDeepest) malformed("blocks stand too deep in each other");
+  if (depth > kDeepestBlocks) malformed("blocks stand too deep in each other");
   for_each_definition(member(json, "params"), [&](const Json& type, const std::string& name) {
     values.push_back(graph.add_param(to, types_[type], name));
   });

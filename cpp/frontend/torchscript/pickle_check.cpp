@@ -16,7 +16,7 @@
 namespace stator {
 namespace {
 
-constexpr int kDeepest = 10'000;  // values in values; they are destroyed by recursion
+constexpr int kDeepestValues = 10'000;  // values in values; they are destroyed by recursion
 
 // Bytes by name; of several of one name the fewest.
 using RecordSizes = std::map<std::string, uint64_t>;
@@ -112,7 +112,7 @@ class Walker {
   int around(const std::vector<Item>& elements) const {
     int depth = 0;
     for (const Item& element : elements) depth = std::max(depth, element.depth);
-    if (depth >= kDeepest) malformed("is nested too deeply");
+    if (depth >= kDeepestValues) malformed("is nested too deeply");
     return depth + 1;
   }
   bool push_tuple(std::vector<Item> elements) {

@@ -13,7 +13,7 @@ namespace stator {
 namespace {
 
 // LibTorch breaks what it writes into short lines; threads of the JVM have a megabyte of stack, of which a level takes up to 1.5 KB.
-constexpr size_t kDeepest = 500;
+constexpr size_t kDeepestSource = 500;
 
 // How deep the tree of an expression can be, by its text: each bracket and each operator may stand above what follows, up to the comma.
 class Depth {
@@ -87,7 +87,7 @@ void check_sources(std::span<const char> archive) {
     if (!member.name.ends_with(".py")) continue;
     Depth depth;
     depth.read(member_content(archive, member));
-    if (depth.deepest() > kDeepest)
+    if (depth.deepest() > kDeepestSource)
       throw Error(ErrorCode::kBadModel, "the archive is damaged: \"" + member.name + "\" is nested too deeply");
   }
 }

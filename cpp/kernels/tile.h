@@ -11,7 +11,7 @@
 
 namespace stator {
 
-constexpr int kTileElements = 512;
+constexpr int kTileElements = 512;  // at most
 // The first ones have room for a tile of their own; the others stand for memory that is read or written in place.
 constexpr int kTilesOfOwn = 16;
 constexpr int kMostTileRegisters = 64;
@@ -142,6 +142,8 @@ struct TileWalk {
   // Loads: one element for all. What is not read in place is copied into a tile by the operators' own needs.
   bool scalar;
   bool in_place;  // the register stands for the memory itself: a step of one element, no conversion
+  bool
+      repeats;  // loads: every tile holds the same elements, as of a row that all rows are added to, and is filled once
   int64_t strides[kMostTileDims];
 };
 
@@ -160,7 +162,8 @@ struct TileConstant {
 struct TileProgram {
   int32_t dims;  // at least 1
   int64_t sizes[kMostTileDims];
-  bool by_rows;  // tiles do not cross the innermost dimension, so that inputs are read in place
+  bool by_rows;           // tiles do not cross the innermost dimension, so that inputs are read in place
+  int32_t tile_elements;  // kTileElements, or so few less that a tile has whole periods of what repeats
   // The last operator, of floats, writes them where the last store is to go, run by run of the innermost dimension, and not into a tile.
   bool last_in_place;
   int32_t load_count, store_count, constant_count, op_count;

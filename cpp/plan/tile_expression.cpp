@@ -268,6 +268,7 @@ class TileCompiler {
     copy_stored_loads();
     if (!lay_out_dimensions()) return nullptr;
     add_walks();
+    find_repeating();
     if (!add_numbers() || !assign_registers()) return nullptr;
     finish();
     return out_;
@@ -418,6 +419,23 @@ class TileCompiler {
     }
   }
 
+  // Inputs that are the same for all of the outer dimensions: the fewest of these that leave no more than a tile. A tile of whole periods needs
+  // no filling of their registers but the first one. A few, so that registers are left for operators.
+  void find_repeating() {
+    out_->program.tile_elements = kTileElements;
+    if (by_rows_ || c10::multiply_integers(sizes_) <= kTileElements) return;
+    size_t outer = sizes_.size();
+    int64_t period = 1;
+    while (outer > 0 && period * sizes_[outer - 1] <= kTileElements) period *= sizes_[--outer];
+    int kept = 0;
+    for (TileWalk& walk : out_->loads) {
+      walk.repeats = !walk.scalar && !walk.in_place && kept < kTilesOfOwn / 4 &&
+                     std::all_of(walk.strides, walk.strides + outer, [](int64_t stride) { return stride == 0; });
+      kept += walk.repeats;
+    }
+    if (kept > 0) out_->program.tile_elements = static_cast<int32_t>(kTileElements / period * period);
+  }
+
   bool only_scalar_uses(int32_t node) const {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].kind != NodeData::Kind::kOp || last_use_[i] < 0) continue;
@@ -513,15 +531,15 @@ class TileCompiler {
 
   void free_inputs(int32_t user) {
     for (int32_t input : nodes_[user].inputs) {
-      const bool again = nodes_[input].kind == NodeData::Kind::kNumber || is_scalar_load(input);
-      if (last_use_[input] == user && !again && registers_[input] < kTilesOfOwn) busy_[registers_[input]] = false;
+      const bool stays = nodes_[input].kind == NodeData::Kind::kNumber || is_load_that_stays(input);
+      if (last_use_[input] == user && !stays && registers_[input] < kTilesOfOwn) busy_[registers_[input]] = false;
     }
   }
 
-  // A load that is no scalar is filled anew for each tile, before the operators run, so its register is its own until its last use.
-  bool is_scalar_load(int32_t node) const {
+  // Others are filled anew for each tile, before the operators run, so a register is theirs until their last use.
+  bool is_load_that_stays(int32_t node) const {
     for (size_t w = 0; w < loaded_.size(); ++w) {
-      if (loaded_[w] == node) return out_->loads[w].scalar;
+      if (loaded_[w] == node) return out_->loads[w].scalar || out_->loads[w].repeats;
     }
     return false;
   }

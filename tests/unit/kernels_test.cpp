@@ -4,6 +4,7 @@
 #include <c10/util/ParallelGuard.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -322,6 +323,31 @@ TEST_P(Tiles, operators_that_follow_one_another_are_one_if_nothing_else_wants_th
         run(one);
         expect_same(wanted, made, 0);
       }
+    }
+  }
+}
+
+// Rows of 24 and of 7: what is added to each of them is put into a tile once, for as many rows as fit, also where several threads begin in the middle.
+TEST_P(Tiles, a_row_that_meets_all_rows_is_filled_once) {
+  for (at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kInt}) {
+    for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{300, 24}, {40, 5, 7}, {4000, 7}}) {
+      const at::Tensor x = numbers(sizes, dtype), row = numbers({sizes.back()}, dtype, 1);
+      const at::Tensor plane = numbers(at::IntArrayRef(sizes).slice(1), dtype, 2);
+      const at::Tensor wanted = (x + row) * plane;
+      const at::Tensor made = result_like(at::cat({wanted, wanted}, -1)).narrow(-1, 0, sizes.back());
+      TileExpression expression(wanted.sizes());
+      const Node sum = expression.rounded(
+          expression.op(TileOpcode::kAdd, expression.load(view(x)), expression.load(view(row))), dtype);
+      const Node product = expression.op(TileOpcode::kMul, sum, expression.load(view(plane)));
+      expression.store(expression.rounded(product, dtype), view(made));
+      const auto program = expression.compile();
+      ASSERT_NE(program, nullptr);
+      EXPECT_EQ(program->program.tile_elements % sizes.back(), 0);
+      EXPECT_EQ(
+          std::count_if(program->loads.begin(), program->loads.end(), [](const auto& walk) { return walk.repeats; }),
+          2);
+      run(expression);
+      expect_same(wanted, made, 1e-6);
     }
   }
 }

@@ -289,11 +289,17 @@ constexpr int64_t kShortDot = 8 * kWidth;
 STATOR_INLINE void sums_of_eight(int64_t depth, const float* const (&a)[8], const float* const (&b)[8],
                                  float (&out)[8]) {
   Lanes sums[8];
-  each<8>([&](auto i) { sums[i.value] = Lanes{}; });
-  add_along(depth, [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
-    each<8>([&](auto i) __attribute__((always_inline)) {
-      sums[i.value] = fused(loaded(a[i.value] + k), loaded(b[i.value] + k), sums[i.value]);
+  // By fours, whose addresses stay in registers.
+  each<2>([&](auto half) __attribute__((always_inline)) {
+    Lanes four[4];
+    each<4>([&](auto i) __attribute__((always_inline)) { four[i.value] = Lanes{}; });
+    add_along(depth, [&](int64_t k, const auto& loaded) __attribute__((always_inline)) {
+      each<4>([&](auto i) __attribute__((always_inline)) {
+        constexpr int kAt = 4 * half.value + i.value;
+        four[i.value] = fused(loaded(a[kAt] + k), loaded(b[kAt] + k), four[i.value]);
+      });
     });
+    each<4>([&](auto i) __attribute__((always_inline)) { sums[4 * half.value + i.value] = four[i.value]; });
   });
   sum_each_of_8(sums, out);
 }

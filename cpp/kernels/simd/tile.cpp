@@ -20,9 +20,26 @@ using Vec = at::vec::Vectorized<T>;
 // out, up to three inputs, elements.
 using OpRun = void (*)(void*, const void*, const void*, const void*, int64_t);
 
+// at::vec puts a part of a vector together in memory, which takes several times as long, and rows are often short.
 template <class T>
-Vec<T> load(const void* data, int64_t i, int64_t count) {
-  return Vec<T>::loadu(static_cast<const T*>(data) + i, static_cast<int>(count));
+constexpr bool has_parts = std::is_same_v<T, float> && Vec<T>::size() == kWidth;
+
+template <class T>
+STATOR_INLINE Vec<T> load(const void* data, int64_t i, int64_t count) {
+  const T* from = static_cast<const T*>(data) + i;
+  if constexpr (has_parts<T>) {
+    if (count < kWidth) return Vec<T>(Part(count).load(from));
+  }
+  return Vec<T>::loadu(from, static_cast<int>(count));
+}
+
+template <class T>
+STATOR_INLINE void put(const Vec<T>& value, void* data, int64_t i, int64_t count) {
+  T* to = static_cast<T*>(data) + i;
+  if constexpr (has_parts<T>) {
+    if (count < kWidth) return Part(count).store(Lanes(value), to);
+  }
+  value.store(to, static_cast<int>(count));
 }
 
 template <class T, class F>
@@ -34,9 +51,7 @@ void for_vectors(int64_t n, const F& f) {
 
 template <class T, auto kFormula>
 void unary(void* out, const void* a, const void*, const void*, int64_t n) {
-  for_vectors<T>(n, [&](int64_t i, int64_t count) {
-    kFormula(load<T>(a, i, count)).store(static_cast<T*>(out) + i, static_cast<int>(count));
-  });
+  for_vectors<T>(n, [&](int64_t i, int64_t count) { put(kFormula(load<T>(a, i, count)), out, i, count); });
 }
 
 // Formulas that are inlined, where at::vec calls a function for each vector.
@@ -67,7 +82,7 @@ void binary(void* out, const void* a, const void* b, const void*, int64_t n) {
   const Vec<T> one_a(*static_cast<const T*>(a)), one_b(*static_cast<const T*>(b));
   for_vectors<T>(n, [&](int64_t i, int64_t count) {
     const Vec<T> x = kScalarA ? one_a : load<T>(a, i, count), y = kScalarB ? one_b : load<T>(b, i, count);
-    kFormula(x, y).store(static_cast<T*>(out) + i, static_cast<int>(count));
+    put(kFormula(x, y), out, i, count);
   });
 }
 
@@ -77,16 +92,14 @@ void clamp_floats(void* out, const void* a, const void* b, const void* c, int64_
   const Vec<float> one(*static_cast<const float*>(a)), least(*static_cast<const float*>(b)),
       most(*static_cast<const float*>(c));
   for_vectors<float>(n, [&](int64_t i, int64_t count) {
-    at::vec::clamp(kScalarA ? one : load<float>(a, i, count), least, most)
-        .store(static_cast<float*>(out) + i, static_cast<int>(count));
+    put(at::vec::clamp(kScalarA ? one : load<float>(a, i, count), least, most), out, i, count);
   });
 }
 
 template <class T, auto kFormula>
 void ternary(void* out, const void* a, const void* b, const void* c, int64_t n) {
   for_vectors<T>(n, [&](int64_t i, int64_t count) {
-    kFormula(load<T>(a, i, count), load<T>(b, i, count), load<T>(c, i, count))
-        .store(static_cast<T*>(out) + i, static_cast<int>(count));
+    put(kFormula(load<T>(a, i, count), load<T>(b, i, count), load<T>(c, i, count)), out, i, count);
   });
 }
 
@@ -483,9 +496,8 @@ class Runner {
 
   // How many tiles the elements make up.
   static int64_t tiles_of(const TileProgram& program) {
-    if (!program.by_rows) return tiles_of(elements_of(program));
-    const int64_t length = program.sizes[program.dims - 1];
-    return elements_of(program) / length * tiles_of(length);
+    const int64_t elements = elements_of(program), length = program.sizes[program.dims - 1];
+    return program.by_rows ? elements / length * tiles_of(program, length) : tiles_of(program, elements);
   }
 
   // Tiles first .. last - 1.
@@ -502,8 +514,12 @@ class Runner {
     for (int d = 0; d < program.dims; ++d) elements *= program.sizes[d];
     return elements;
   }
-  static int64_t tiles_of(int64_t elements) { return (elements + kTileElements - 1) / kTileElements; }
-  static int64_t at_most_a_tile(int64_t elements) { return elements < kTileElements ? elements : kTileElements; }
+  static int64_t tiles_of(const TileProgram& program, int64_t elements) {
+    return (elements + program.tile_elements - 1) / program.tile_elements;
+  }
+  int64_t at_most_a_tile(int64_t elements) const {
+    return elements < program_.tile_elements ? elements : program_.tile_elements;
+  }
   int64_t most() const { return at_most_a_tile(elements_); }
 
   void set_constants() {
@@ -568,10 +584,10 @@ class Runner {
   // Tiles of the elements in a row, over all dimensions.
   void run_tiles(int64_t first, int64_t last) {
     for (int64_t tile = first; tile < last; ++tile) {
-      const int64_t start = tile * kTileElements, n = at_most_a_tile(elements_ - start);
+      const int64_t start = tile * program_.tile_elements, n = at_most_a_tile(elements_ - start);
       for (int i = 0; i < program_.load_count; ++i) {
         const TileWalk& walk = program_.loads[i];
-        if (walk.scalar) continue;
+        if (walk.scalar || (walk.repeats && tile > first)) continue;
         if (walk.in_place) {
           registers_[walk.reg] = at(addresses_[i], start * bytes(walk));
         } else {
@@ -595,13 +611,13 @@ class Runner {
   // Tiles within the innermost dimension, whose elements are one step apart wherever they lie.
   void run_rows(int64_t first, int64_t last) {
     const int inner = program_.dims - 1;
-    const int64_t length = program_.sizes[inner], in_row = tiles_of(length);
+    const int64_t length = program_.sizes[inner], in_row = tiles_of(program_, length);
     int64_t index[kMostTileDims];
-    int64_t row = first / in_row, start = first % in_row * kTileElements;
+    int64_t row = first / in_row, start = first % in_row * program_.tile_elements;
     for (int d = inner - 1; d >= 0; row /= program_.sizes[d--]) index[d] = row % program_.sizes[d];
     for (int64_t tile = first; tile < last; ++tile) {
       run_in_row(index, start, at_most_a_tile(length - start));
-      start += kTileElements;
+      start += program_.tile_elements;
       if (start < length) continue;
       start = 0;
       for (int d = inner - 1; d >= 0 && ++index[d] == program_.sizes[d]; --d) index[d] = 0;

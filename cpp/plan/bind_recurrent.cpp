@@ -8,6 +8,7 @@
 
 #include "kernels/dispatch.h"
 #include "plan/binding.h"
+#include "plan/collapse.h"
 #include "plan/panels.h"
 #include "plan/parts.h"
 

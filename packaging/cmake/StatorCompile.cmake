@@ -35,7 +35,7 @@ else()
   target_link_options(stator_flags INTERFACE "LINKER:--no-undefined")
 endif()
 
-# With STATOR_UNITY_BUILD a few neighbours of a folder are compiled as one: half of the time that a file takes is LibTorch's headers,
+# With STATOR_UNITY_BUILD a few neighbours of a folder are compiled as one: much of the time that a file takes is LibTorch's headers,
 # precompiled or not. In its anonymous namespaces a folder must therefore name a thing once.
 function(stator_few_at_once target count)
   get_target_property(files ${target} SOURCES)

@@ -4,6 +4,7 @@
 #include <ATen/cpu/vec/vec.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/simd/exponential.h"
 #include "kernels/simd/share.h"

@@ -1,7 +1,5 @@
 #include "plan/signature.h"
 
-#include <c10/util/hash.h>
-
 namespace stator {
 namespace {
 
@@ -13,21 +11,51 @@ SignatureEntry::Kind kind_of(const c10::IValue& value) {
   return value.isNone() ? Kind::kNone : Kind::kOther;
 }
 
+int64_t number_of(const c10::IValue& value) {
+  if (value.isInt()) return value.toInt();
+  return value.isBool() && value.toBool();
+}
+
+// Polynomials in odd numbers without a pattern, modulo 2 to the 64: sizes and strides as two, which processors work out side by side.
+constexpr size_t kFactor = 0x9e3779b97f4a7c15, kStrideFactor = 0xc2b2ae3d27d4eb4f;
+
+size_t hash_of_tensor(at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  size_t by_size = static_cast<size_t>(dtype), by_stride = sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    by_size = by_size * kFactor + static_cast<size_t>(sizes[d]);
+    by_stride = by_stride * kFactor + static_cast<size_t>(strides[d]);
+  }
+  return by_size + by_stride * kStrideFactor;
+}
+
+size_t hash_of_number(SignatureEntry::Kind kind, int64_t number) {
+  return static_cast<size_t>(kind) * kFactor + static_cast<size_t>(number);
+}
+
+// Of so many before and one more.
+size_t hash_with(size_t hash, size_t entry) {
+  hash = hash * kFactor + entry;
+  return hash ^ (hash >> 32);
+}
+
 size_t hash_of_entry(const SignatureEntry& entry) {
-  size_t hash = c10::hash_combine(static_cast<size_t>(entry.kind), static_cast<size_t>(entry.number));
-  hash = c10::hash_combine(hash, static_cast<size_t>(entry.tensor.dtype));
-  for (int64_t size : entry.tensor.sizes) hash = c10::hash_combine(hash, static_cast<size_t>(size));
-  for (int64_t stride : entry.tensor.strides) hash = c10::hash_combine(hash, static_cast<size_t>(stride));
-  return hash;
+  return entry.kind == SignatureEntry::Kind::kTensor
+             ? hash_of_tensor(entry.tensor.dtype, entry.tensor.sizes, entry.tensor.strides)
+             : hash_of_number(entry.kind, entry.number);
+}
+
+size_t hash_of_value(const c10::IValue& value) {
+  const SignatureEntry::Kind kind = kind_of(value);
+  if (kind != SignatureEntry::Kind::kTensor) return hash_of_number(kind, number_of(value));
+  const at::Tensor& tensor = value.toTensor();
+  return hash_of_tensor(tensor.scalar_type(), tensor.sizes(), tensor.strides());
 }
 
 }  // namespace
 
 SignatureEntry SignatureEntry::of(const c10::IValue& value) {
-  SignatureEntry entry{.kind = kind_of(value)};
+  SignatureEntry entry{.kind = kind_of(value), .number = number_of(value)};
   if (entry.kind == Kind::kTensor) entry.tensor = TensorMeta::of(value.toTensor());
-  if (entry.kind == Kind::kInt) entry.number = value.toInt();
-  if (entry.kind == Kind::kBool) entry.number = value.toBool();
   return entry;
 }
 
@@ -50,26 +78,30 @@ InputSignature::InputSignature(const RunValues& values) : threads_(values.thread
   entries_.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     entries_.push_back(SignatureEntry::of(values[i]));
-    hash_ = c10::hash_combine(hash_, hash_of_entry(entries_.back()));
+    hash_ = hash_with(hash_, hash_of_entry(entries_.back()));
   }
 }
 
 size_t InputSignature::hash_of(const RunValues& values) {
   size_t hash = 0;
-  for (size_t i = 0; i < values.size(); ++i)
-    hash = c10::hash_combine(hash, hash_of_entry(SignatureEntry::of(values[i])));
+  for (const c10::IValue& input : values.inputs) hash = hash_with(hash, hash_of_value(input));
+  for (int32_t read : values.state_read) hash = hash_with(hash, hash_of_value(values.state[read]));
   return hash;
 }
 
 InputSignature::InputSignature(std::vector<SignatureEntry> entries, int threads)
     : entries_(std::move(entries)), threads_(threads) {
-  for (const SignatureEntry& entry : entries_) hash_ = c10::hash_combine(hash_, hash_of_entry(entry));
+  for (const SignatureEntry& entry : entries_) hash_ = hash_with(hash_, hash_of_entry(entry));
 }
 
 bool InputSignature::matches(const RunValues& values) const {
   if (threads_ != values.threads) return false;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (!entries_[i].matches(values[i])) return false;
+  const SignatureEntry* entry = entries_.data();
+  for (const c10::IValue& input : values.inputs) {
+    if (!(entry++)->matches(input)) return false;
+  }
+  for (int32_t read : values.state_read) {
+    if (!(entry++)->matches(values.state[read])) return false;
   }
   return true;
 }

@@ -23,7 +23,7 @@ struct TensorMeta {
     return {dtype, Dims(sizes), Dims(c10::contiguous_strides(sizes))};
   }
   bool matches(const at::Tensor& tensor) const {
-    return is_plain(tensor) && tensor.scalar_type() == dtype && tensor.sizes() == sizes && tensor.strides() == strides;
+    return is_plain(tensor) && tensor.scalar_type() == dtype && is_laid_out(tensor.sizes(), tensor.strides());
   }
   int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
   int64_t numel() const { return c10::multiply_integers(sizes); }
@@ -33,6 +33,16 @@ struct TensorMeta {
   // From the first element to the end of the last; 0 without elements.
   int64_t bytes() const;
   bool operator==(const TensorMeta&) const = default;
+
+ private:
+  // A loop, because a call costs more than the few numbers that there are.
+  bool is_laid_out(at::IntArrayRef other_sizes, at::IntArrayRef other_strides) const {
+    if (other_sizes.size() != sizes.size()) return false;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (other_sizes[d] != sizes[d] || other_strides[d] != strides[d]) return false;
+    }
+    return true;
+  }
 };
 
 }  // namespace stator

@@ -56,29 +56,17 @@ void SignatureRuns::run_dynamic(State& state) {
   execute(frame_, state);
 }
 
-// The last one by what goes in; others by their hashes first, which lie side by side: signatures would each have to come from memory.
 BoundFrame* SignatureRuns::kept(const RunValues& values) {
-  if (frames_.empty()) return nullptr;
-  if (frames_.front()->plan().signature.matches(values)) return frames_.front().get();
-  const size_t hash = InputSignature::hash_of(values);
-  for (auto found = hashes_.begin(); (found = std::find(found, hashes_.end(), hash)) != hashes_.end(); ++found) {
-    const auto frame = frames_.begin() + (found - hashes_.begin());
-    if (!(*frame)->plan().signature.matches(values)) continue;
-    std::rotate(frames_.begin(), frame, frame + 1);
-    std::rotate(hashes_.begin(), found, found + 1);
-    return frames_.front().get();
-  }
-  return nullptr;
+  const size_t place = table_.find(values);
+  return place == SignatureTable::kNone ? nullptr : frames_[place].get();
 }
 
 BoundFrame& SignatureRuns::keep(std::shared_ptr<const SignaturePlan> plan) {
-  if (frames_.size() == kMostFrames) {
-    frames_.pop_back();
-    hashes_.pop_back();
-  }
-  hashes_.insert(hashes_.begin(), plan->signature.hash());
-  frames_.insert(frames_.begin(), std::make_unique<BoundFrame>(std::move(plan), frame_));
-  return *frames_.front();
+  auto frame = std::make_unique<BoundFrame>(std::move(plan), frame_);
+  const size_t place = table_.insert(frame->plan().signature);
+  if (place == frames_.size()) frames_.emplace_back();
+  frames_[place] = std::move(frame);
+  return *frames_[place];
 }
 
 void SignatureRuns::run_bound(BoundFrame& bound, State& state) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "plan/signature_table.h"
 #include "runtime/bound_frame.h"
 #include "runtime/module.h"
 #include "runtime/signature_cache.h"
@@ -27,8 +28,8 @@ class SignatureRuns {
   // Between runs: plans are taken from the cache again.
   void trim() {
     only_kernels_ = nullptr;
+    table_.clear();
     frames_.clear();
-    hashes_.clear();
   }
 
  private:
@@ -52,8 +53,8 @@ class SignatureRuns {
   const bool warms_up_;
   const bool strict_;
   std::vector<int32_t> state_read_;
-  std::vector<std::unique_ptr<BoundFrame>> frames_;  // last used first
-  std::vector<size_t> hashes_;                       // of their signatures
+  SignatureTable table_{kMostFrames};
+  std::vector<std::unique_ptr<BoundFrame>> frames_;  // in the table's places
   BoundFrame* only_kernels_ = nullptr;
 };
 

@@ -13,6 +13,52 @@ namespace {
 constexpr int64_t kRoomBeside = 64 * 1024;
 constexpr int64_t kRoomForResults = 64 * 1024;  // floats
 
+// What becomes of sums whose results are neighbours, the first of them at `out`. A value, so that it stays in registers: what is behind a reference
+// is read again after each store.
+struct Completion {
+  float* out;
+  int64_t out_channel;
+  const float *before, *addend;  // to be added, before what is there from an earlier part of the sums; NULL for nothing
+  bool clamps;
+  float least, most;
+};
+
+// All of the last vector of a tile.
+struct Whole {
+  STATOR_INLINE Lanes load(const float* from) const { return CPU_CAPABILITY::load(from); }
+  STATOR_INLINE void store(Lanes value, float* to) const { CPU_CAPABILITY::store(value, to); }
+};
+
+template <int kRows, int kVectors, class LastVector>
+STATOR_INLINE void complete_with(const LastVector last, const Completion completion, Lanes (&sums)[kRows * kVectors]) {
+  const int64_t out_channel = completion.out_channel;
+  const auto for_each_sum = [&](const auto& f) __attribute__((always_inline)) {
+    each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
+      constexpr int kVector = i.value % kVectors;
+      f(sums[i.value], i.value / kVectors * out_channel + kVector * kWidth, Index<kVector == kVectors - 1>{});
+    });
+  };
+  const auto add = [&](const float* from) __attribute__((always_inline)) {
+    for_each_sum([&](Lanes& sum, int64_t at, auto is_last)
+                     __attribute__((always_inline)) { sum += is_last.value ? last.load(from + at) : load(from + at); });
+  };
+  if (completion.before) add(completion.before);
+  if (completion.addend) add(completion.addend);
+  if (completion.clamps) {
+    for_each_sum([&](Lanes& sum, int64_t, auto)
+                     __attribute__((always_inline)) { sum = clamped(sum, completion.least, completion.most); });
+  }
+  for_each_sum([&](Lanes sum, int64_t at, auto is_last) __attribute__((always_inline)) {
+    is_last.value ? last.store(sum, completion.out + at) : store(sum, completion.out + at);
+  });
+}
+
+template <int kRows, int kVectors>
+STATOR_INLINE void complete(const Completion& completion, const Tile& tile, Lanes (&sums)[kRows * kVectors]) {
+  tile.last == kWidth ? complete_with<kRows, kVectors>(Whole{}, completion, sums)
+                      : complete_with<kRows, kVectors>(Part(tile.last), completion, sums);
+}
+
 // From the input as it lies ----------------------------------------------------------------------------------------------
 
 template <int kVectors, bool kPartly>
@@ -27,22 +73,6 @@ struct FromInput {
     return kPartly && v.value == kVectors - 1 ? part.load(at) : load(at);
   }
 };
-
-// Results of a tile are neighbours, the first of them at `place`.
-template <int kRows, int kVectors>
-STATOR_INLINE void finish_direct(const ConvolutionSpec& spec, const Group& group, int64_t place, const Tile& tile,
-                                 const Lanes (&sums)[kRows * kVectors]) {
-  const Part part(tile.last);
-  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-    constexpr int kRow = i.value / kVectors, kVector = i.value % kVectors;
-    constexpr bool kInPart = kVector == kVectors - 1;
-    const int64_t at = place + kRow * spec.out_channel + kVector * kWidth;
-    Lanes sum = sums[i.value];
-    if (group.addend) sum += kInPart ? part.load(group.addend + at) : load(group.addend + at);
-    if (spec.clamps) sum = clamped(sum, spec.least, spec.most);
-    kInPart ? part.store(sum, group.out + at) : store(sum, group.out + at);
-  });
-}
 
 // Among those of a tile are positions between rows.
 template <int kRows, int kVectors>
@@ -71,9 +101,11 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
   Lanes sums[kRows * kVectors];
   const float* bias = group.bias ? group.bias + channel : nullptr;
   sum_up<kRows, kVectors>(bias, weights, spec.depth, to_next_weights(spec, channel), right, sums);
-  const int64_t first = channel * spec.out_channel;
-  tile.out >= 0 ? finish_direct<kRows, kVectors>(spec, group, first + tile.out, tile, sums)
-                : finish_by_rows<kRows, kVectors>(spec, group, first, tile, sums);
+  const int64_t first = channel * spec.out_channel, place = first + tile.out;
+  if (tile.out < 0) return finish_by_rows<kRows, kVectors>(spec, group, first, tile, sums);
+  const float* addend = group.addend ? group.addend + place : nullptr;
+  complete<kRows, kVectors>({group.out + place, spec.out_channel, nullptr, addend, spec.clamps, spec.least, spec.most},
+                            tile, sums);
 }
 
 // All output channels of a block. Beyond the last element of the input there may be nothing to read.
@@ -125,19 +157,11 @@ void add_tile(const ConvolutionSpec& spec, const Group& group, int64_t channel, 
   sum_up<kRows, kVectors>(bias, weights, last - first, to_next_weights(spec, channel),
                           SideBySide<kVectors>{partial.panel}, sums);
   const int64_t place = channel * spec.out_channel + tile.position;
-  const float* addend = partial.is_last ? group.addend : nullptr;
-  const Part part(tile.last);
-  each<kRows * kVectors>([&](auto i) __attribute__((always_inline)) {
-    constexpr int kRow = i.value / kVectors, kVector = i.value % kVectors;
-    constexpr bool kInPart = kVector == kVectors - 1;
-    const int64_t at = place + kRow * spec.out_channel + kVector * kWidth;
-    float* to = group.out + at;
-    Lanes sum = sums[i.value];
-    if (first > 0) sum += kInPart ? part.load(to) : load(to);
-    if (addend) sum += kInPart ? part.load(addend + at) : load(addend + at);
-    if (spec.clamps && partial.is_last) sum = clamped(sum, spec.least, spec.most);
-    kInPart ? part.store(sum, to) : store(sum, to);
-  });
+  float* const out = group.out + place;
+  const float* addend = partial.is_last && group.addend ? group.addend + place : nullptr;
+  complete<kRows, kVectors>(
+      {out, spec.out_channel, first > 0 ? out : nullptr, addend, spec.clamps && partial.is_last, spec.least, spec.most},
+      tile, sums);
 }
 
 void pack(const ConvolutionSpec& spec, const Group& group, const Tile& tile, Range depth, float* panel) {

@@ -17,6 +17,7 @@ extern const ConvolutionKernels convolution_kernels;
 extern const PoolingKernels pooling_kernels;
 extern const WinogradKernels winograd_kernels;
 extern const DepthwiseKernels depthwise_kernels;
+extern const BottleneckKernels bottleneck_kernels;
 extern const PositionsKernels positions_kernels;
 extern const ResampleKernels resample_kernels;
 extern const ScatterKernels scatter_kernels;
@@ -35,6 +36,7 @@ extern const ConvolutionKernels convolution_kernels;
 extern const PoolingKernels pooling_kernels;
 extern const WinogradKernels winograd_kernels;
 extern const DepthwiseKernels depthwise_kernels;
+extern const BottleneckKernels bottleneck_kernels;
 extern const PositionsKernels positions_kernels;
 extern const ResampleKernels resample_kernels;
 extern const ScatterKernels scatter_kernels;
@@ -54,6 +56,7 @@ extern const ConvolutionKernels convolution_kernels;
 extern const PoolingKernels pooling_kernels;
 extern const WinogradKernels winograd_kernels;
 extern const DepthwiseKernels depthwise_kernels;
+extern const BottleneckKernels bottleneck_kernels;
 extern const PositionsKernels positions_kernels;
 extern const ResampleKernels resample_kernels;
 extern const ScatterKernels scatter_kernels;
@@ -66,18 +69,18 @@ constexpr KernelTable kTables[] = {
     {"DEFAULT", &DEFAULT::tile_kernels, &DEFAULT::copy_kernels, &DEFAULT::reduction_kernels, &DEFAULT::row_kernels,
      &DEFAULT::gather_kernels, &DEFAULT::matmul_kernels, &DEFAULT::attention_kernels, &DEFAULT::recurrent_kernels,
      &DEFAULT::convolution_kernels, &DEFAULT::pooling_kernels, &DEFAULT::winograd_kernels, &DEFAULT::depthwise_kernels,
-     &DEFAULT::positions_kernels, &DEFAULT::resample_kernels, &DEFAULT::scatter_kernels},
+     &DEFAULT::bottleneck_kernels, &DEFAULT::positions_kernels, &DEFAULT::resample_kernels, &DEFAULT::scatter_kernels},
 #ifdef STATOR_HAVE_AVX2_KERNELS
     {"AVX2", &AVX2::tile_kernels, &AVX2::copy_kernels, &AVX2::reduction_kernels, &AVX2::row_kernels,
      &AVX2::gather_kernels, &AVX2::matmul_kernels, &AVX2::attention_kernels, &AVX2::recurrent_kernels,
      &AVX2::convolution_kernels, &AVX2::pooling_kernels, &AVX2::winograd_kernels, &AVX2::depthwise_kernels,
-     &AVX2::positions_kernels, &AVX2::resample_kernels, &AVX2::scatter_kernels},
+     &AVX2::bottleneck_kernels, &AVX2::positions_kernels, &AVX2::resample_kernels, &AVX2::scatter_kernels},
 #endif
 #ifdef STATOR_HAVE_AVX512_KERNELS
     {"AVX512", &AVX512::tile_kernels, &AVX512::copy_kernels, &AVX512::reduction_kernels, &AVX512::row_kernels,
      &AVX512::gather_kernels, &AVX512::matmul_kernels, &AVX512::attention_kernels, &AVX512::recurrent_kernels,
      &AVX512::convolution_kernels, &AVX512::pooling_kernels, &AVX512::winograd_kernels, &AVX512::depthwise_kernels,
-     &AVX512::positions_kernels, &AVX512::resample_kernels, &AVX512::scatter_kernels},
+     &AVX512::bottleneck_kernels, &AVX512::positions_kernels, &AVX512::resample_kernels, &AVX512::scatter_kernels},
 #endif
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/bottleneck.h"
 #include "kernels/convolution.h"
 #include "kernels/copies.h"
 #include "kernels/depthwise.h"
@@ -36,6 +37,7 @@ struct KernelTable {
   const PoolingKernels* pooling;
   const WinogradKernels* winograd;
   const DepthwiseKernels* depthwise;
+  const BottleneckKernels* bottleneck;
   const PositionsKernels* positions;
   const ResampleKernels* resample;
   const ScatterKernels* scatter;

@@ -188,6 +188,13 @@ bool bind_depthwise(Binding& binding, const Convolution& conv) {
 int64_t vector_width() { return kernels().matmul->panel / 2; }
 int64_t in_vectors(int64_t count) { return quotient_up(count, vector_width()) * vector_width(); }
 
+// The same, but that a last position is computed on its own (simd/position_alone.h).
+int64_t in_vectors_or_alone(int64_t positions) {
+  const bool alone =
+      vector_width() == kConvolutionBlock && positions > vector_width() && positions % vector_width() == 1;
+  return alone ? positions : in_vectors(positions);
+}
+
 // About what one thread takes to multiply each of so many weights by so many elements. Weights that do not stay in the second level cache come
 // at 2.5 a nanosecond.
 double nanoseconds(int64_t weights, int64_t elements) {
@@ -204,7 +211,7 @@ bool suits_positions(const Convolution& conv) {
   const bool points = conv.size == Pair{1, 1}, strided = conv.stride != Pair{1, 1};
   const bool one_row = conv.out[0] == 1 || conv.out[1] == 1 || (points && !strided && !conv.has_something_before());
   if ((one_row ? conv.positions() : conv.out[1]) < kFewestNeighbours) return false;
-  return 5 * in_vectors(conv.positions()) >= 6 * conv.positions() || (strided && !points);
+  return 5 * in_vectors_or_alone(conv.positions()) >= 6 * conv.positions() || (strided && !points);
 }
 
 // By Winograd's way -------------------------------------------------------------------------------------------------------

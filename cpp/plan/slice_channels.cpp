@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/dispatch.h"
 #include "kernels/slices.h"
+#include "plan/bottleneck.h"
 #include "plan/uses.h"
 
 namespace stator {
@@ -25,7 +27,10 @@ class Slicer {
   void run() {
     for (size_t i = 0; i + 1 < plan_.steps.size(); ++i) {
       if (!goes_between(i)) continue;
-      if (auto step = sliced(plan_.steps[i], plan_.steps[i + 1])) {
+      const SignatureStep &first = plan_.steps[i], &second = plan_.steps[i + 1];
+      auto step = joined(first, second);
+      if (!step && is_large(first)) step = sliced(first, second);
+      if (step) {
         plan_.steps[i] = std::move(*step);
         plan_.steps.erase(plan_.steps.begin() + static_cast<ptrdiff_t>(i) + 1);
       }
@@ -37,16 +42,28 @@ class Slicer {
     return step.kind == StepKind::kKernel && step.variants && !step.can_fail && !step.reads.empty();
   }
 
-  // What step i makes is large, and nothing but the input of the step behind it.
+  // What step i makes is nothing but the input of the step behind it.
   bool goes_between(size_t i) const {
     const SignatureStep &first = plan_.steps[i], &second = plan_.steps[i + 1];
     if (!can_be_sliced(first) || !can_be_sliced(second)) return false;
     const TensorView& made = first.writes[0];
     const Buffer& buffer = plan_.buffers[made.buffer];
-    return buffer.kind == Buffer::Kind::kWorkspace && !buffer.pinned && buffer.bytes > kStays &&
-           made.meta.bytes() == buffer.bytes && made.meta.is_contiguous() && second.reads[0].buffer == made.buffer &&
-           second.reads[0].meta.is_contiguous() && readers_[made.buffer] == 1 &&
-           first.reads[0].meta.bytes() <= kMostReadOfChannels;
+    return buffer.kind == Buffer::Kind::kWorkspace && !buffer.pinned && made.meta.bytes() == buffer.bytes &&
+           made.meta.is_contiguous() && second.reads[0].buffer == made.buffer && second.reads[0].meta.is_contiguous() &&
+           readers_[made.buffer] == 1;
+  }
+  static bool is_large(const SignatureStep& first) {
+    return first.writes[0].meta.bytes() > kStays && first.reads[0].meta.bytes() <= kMostReadOfChannels;
+  }
+
+  std::optional<SignatureStep> joined(const SignatureStep& first, const SignatureStep& second) {
+    auto spec = bottleneck_of(first, second);
+    if (!spec) return std::nullopt;
+    SignatureStep step = with_reads_of_both(first, second);
+    step.writes = {second.writes[0], room_for(spec->part_floats * static_cast<int64_t>(sizeof(float)), spec->parts)};
+    step.kernel = kernels().bottleneck->convolve;
+    step.specification = std::make_shared<const BottleneckSpec>(*spec);
+    return step;
   }
 
   std::optional<SignatureStep> sliced(const SignatureStep& first, const SignatureStep& second) {
@@ -64,11 +81,7 @@ class Slicer {
   // Addresses: what the first reads, what else the second reads, its result, the slices between them, what is prepared for the first.
   SignatureStep in_turns(const SignatureStep& first, const KernelSlice& maker, const SignatureStep& second,
                          const KernelSlice& reader, int64_t count) {
-    SignatureStep step = second;
-    step.joined.insert(step.joined.begin(), first.pc);
-    step.joined.insert(step.joined.begin(), first.joined.begin(), first.joined.end());
-    step.reads = first.reads;
-    step.reads.insert(step.reads.end(), second.reads.begin() + 1, second.reads.end());
+    SignatureStep step = with_reads_of_both(first, second);
     const int64_t parts = std::min(maker.parts, count);
     step.writes = {second.writes[0], room_for(maker.write_step, parts)};
     const auto result = static_cast<int32_t>(step.reads.size());
@@ -94,6 +107,16 @@ class Slicer {
 
     step.kernel = run_slices;
     step.specification = std::make_shared<const SlicesSpec>(std::move(spec));
+    return step;
+  }
+
+  // What both do. It reads what the first one does, and what else the second one does.
+  static SignatureStep with_reads_of_both(const SignatureStep& first, const SignatureStep& second) {
+    SignatureStep step = second;
+    step.joined.insert(step.joined.begin(), first.pc);
+    step.joined.insert(step.joined.begin(), first.joined.begin(), first.joined.end());
+    step.reads = first.reads;
+    step.reads.insert(step.reads.end(), second.reads.begin() + 1, second.reads.end());
     step.variants.reset();
     return step;
   }

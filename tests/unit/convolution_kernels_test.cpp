@@ -2,29 +2,17 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "both_plans.h"
 #include "bound_operators.h"
+#include "draw.h"
 
 namespace stator {
 namespace {
 
 using test::Both;
+using test::Draw;
 
 class ConvolutionKernel : public testing::TestWithParam<const KernelTable*> {};
-
-// Of whole numbers from a seed.
-class Draw {
- public:
-  explicit Draw(uint32_t seed) : engine_(seed) {}
-  int64_t operator()(int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(engine_() % static_cast<uint64_t>(most - least + 1));
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 // Elements where they would be in a larger tensor, so that no dimension but the last is dense.
 at::Tensor amid(const at::Tensor& tensor) {
@@ -361,6 +349,22 @@ TEST_P(ConvolutionWays, clamp_their_results) {
   }
 }
 
+// Each addition beside one that has nothing to do but that, in images that fill vectors and in those that leave a position alone.
+TEST_P(ConvolutionWays, are_added_to_others) {
+  Both both(graph(R"(    %p : Tensor = aten::view_as(%x, %x)
+    %n : Tensor = aten::neg(%x)
+    %e : Tensor = aten::conv2d(%n, %w, %b, %ones, %ones, %ones, %groups)
+)",
+                  R"(    %s : Tensor = aten::add.Tensor(%c, %e, %one)
+    %r : Tensor = aten::relu6(%s)
+    return (%r))"),
+            GetParam().weights);
+  for (int64_t width : {5, 7, 9, 21}) {
+    EXPECT_GT(both.run_often({whole({2, channels(), 7, width})}), 2) << width;
+    EXPECT_GT(both.run_often({whole({1, channels(), width, width})}), 2) << width;
+  }
+}
+
 TEST_P(ConvolutionWays, put_zeros_around_their_input) {
   const std::string pad = R"(    %widths : int[] = prim::ListConstruct(%zero, %one, %two, %one)
     %p : Tensor = aten::constant_pad_nd(%x, %widths, %zero)
@@ -387,6 +391,7 @@ TEST_P(ConvolutionWays, leave_other_numbers_around_their_input) {
 INSTANTIATE_TEST_SUITE_P(All, ConvolutionWays,
                          testing::Values(Bounded{"by_channels", {whole({6, 4, 3, 3}), whole({6})}, 1},
                                          Bounded{"by_panels", {whole({70, 4, 5, 5}), whole({70})}, 1},
+                                         Bounded{"by_panels_of_points", {whole({70, 90, 1, 1}), whole({70})}, 1},
                                          Bounded{"by_positions", {whole({33, 15, 3, 3}), whole({33})}, 1},
                                          Bounded{"by_patches", {whole({64, 33, 3, 3}), whole({64})}, 1},
                                          Bounded{"each_channel_alone", {whole({6, 1, 3, 3}), whole({6})}, 6}),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "both_plans.h"
+#include "kernels/dispatch.h"
 #include "kernels/slices.h"
 
 namespace stator {
@@ -115,21 +116,25 @@ TEST(SliceChannels, of_windows_whose_input_is_laid_out_first) {
 }
 
 TEST(SliceChannels, not_where_it_does_not_pay_or_cannot_be) {
-  for (const Block& block :
-       {Block{.side = 60}, Block{.between = 44}, Block{.images = 2}, Block{.in = 40}, Block{.returns_both = true}}) {
+  for (const Block& block : {Block{.side = 60, .first_window = 3}, Block{.between = 44}, Block{.images = 2},
+                             Block{.in = 40, .first_window = 3}, Block{.returns_both = true}}) {
     Both both(graph_of(block), weights_of(block));
     EXPECT_GE(both.run_often({input_of(block)}), 2)
         << block.side << block.between << block.images << block.returns_both;
   }
 }
 
-const SlicesSpec* slices_of(const Side& side) {
+// Of the first step that takes both convolutions; 0 if there is none.
+int64_t parts_of(const Side& side) {
   for (const auto& plan : side.method().signatures()->plans()) {
     for (const SignatureStep& step : plan->steps) {
-      if (step.kernel == run_slices) return static_cast<const SlicesSpec*>(step.specification.get());
+      const void* specification = step.specification.get();
+      if (step.kernel == run_slices) return static_cast<const SlicesSpec*>(specification)->parts;
+      if (step.kernel && step.kernel == kernels().bottleneck->convolve)
+        return static_cast<const BottleneckSpec*>(specification)->parts;
     }
   }
-  return nullptr;
+  return 0;
 }
 
 TEST(SliceChannels, are_shared_among_threads) {
@@ -142,10 +147,26 @@ TEST(SliceChannels, are_shared_among_threads) {
     for (int threads : {1, 2, 3}) {
       Side side(graph_of(block), true, weights, threads);
       for (int i = 0; i < 4; ++i) results.push_back(side.run({x}).toTensor().clone());
-      const SlicesSpec* slices = slices_of(side);
-      ASSERT_TRUE(slices) << threads << window;
-      EXPECT_EQ(slices->parts, threads);
+      EXPECT_EQ(parts_of(side), threads) << window;
       EXPECT_TRUE(at::equal(results.back(), results[3])) << threads << window;
+    }
+  }
+}
+
+// By one kernel for both, which lays channels side by side, whatever is between them.
+TEST(SliceChannels, of_narrow_images_side_by_side) {
+  if (!kernels().bottleneck->convolve) GTEST_SKIP() << "no kernel for this CPU";
+  for (int64_t side : {5, 7, 14, 28}) {
+    for (int64_t stride : {1, 2}) {
+      for (bool pads_apart : {false, true}) {
+        // Weights in blocks and in panels.
+        for (int64_t in : {16, 160}) {
+          const Block block{
+              .in = in, .between = 80, .side = side, .window = 5, .stride = stride, .pads_apart = pads_apart};
+          Both both(graph_of(block), weights_of(block));
+          EXPECT_EQ(both.run_often({input_of(block)}), 1) << side << stride << pads_apart << in;
+        }
+      }
     }
   }
 }

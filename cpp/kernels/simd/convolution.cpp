@@ -2,6 +2,7 @@
 #include "kernels/convolution.h"
 
 #include "kernels/simd/convolution_tiles.h"
+#include "kernels/simd/position_alone.h"
 
 namespace stator::CPU_CAPABILITY {
 
@@ -205,7 +206,8 @@ void convolve_packed(const ConvolutionSpec& spec, const Group& group, const Tili
 bool convolve(const void* specification, void* const* addresses) {
   const auto& spec = *static_cast<const ConvolutionSpec*>(specification);
   const Operands operands = operands_of(spec, addresses);
-  const Tiling tiling = spec.packs ? Tiling(1, spec.out_rows * spec.out_columns, 0, 0, true) : tiling_of(spec);
+  const int64_t alone = left_alone(spec);
+  const Tiling tiling = spec.packs ? Tiling(1, spec.out_rows * spec.out_columns - alone, 0, 0, true) : tiling_of(spec);
   const int64_t blocks = quotient_up(spec.out_channels, kBlock);
   const bool by_blocks = blocks > tiling.count();
   auto* panels = spec.packs ? static_cast<float*>(*operands.more) : nullptr;
@@ -215,7 +217,9 @@ bool convolve(const void* specification, void* const* addresses) {
                    const Range all_tiles{0, tiling.count()}, all_blocks{0, blocks};
                    const Range tiles = by_blocks ? all_tiles : some, these = by_blocks ? some : all_blocks;
                    if (!spec.packs) return convolve_part(spec, group, tiling, tiles, these);
-                   convolve_packed(spec, group, tiling, tiles, these, panels + part * kPanelFloats);
+                   float* const panel = panels + part * kPanelFloats;
+                   convolve_packed(spec, group, tiling, tiles, these, panel);
+                   if (alone > 0 && tiles.last == tiling.count()) convolve_alone(spec, group, these, panel);
                  });
   return true;
 }

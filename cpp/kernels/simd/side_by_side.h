@@ -83,12 +83,12 @@ void lay_side_by_side(const float* from, int64_t channel, int64_t count, const T
   }
 }
 
-// The way back.
-inline void lay_apart(const float* from, int64_t count, float* to, int64_t channel) {
+// The way back, of eight channels among so many lanes.
+inline void lay_apart(const float* from, int64_t lanes, int64_t count, float* to, int64_t channel) {
   int64_t i = 0;
-  for (; i + 8 <= count; i += 8) transpose_8x8(from + i * kChannelsTogether, kChannelsTogether, to + i, channel);
+  for (; i + 8 <= count; i += 8) transpose_8x8(from + i * lanes, lanes, to + i, channel);
   for (; i < count; ++i) {
-    for (int64_t c = 0; c < kChannelsTogether; ++c) to[c * channel + i] = from[i * kChannelsTogether + c];
+    for (int64_t c = 0; c < kChannelsTogether; ++c) to[c * channel + i] = from[i * lanes + c];
   }
 }
 
@@ -124,7 +124,8 @@ class SideBySide {
       const int64_t rows = least(most, spec_.out_rows - y);
       lay_out(y, rows);
       sum(rows);
-      lay_apart(results_, rows * spec_.out_columns, channels_.out + y * spec_.out_row, spec_.out_channel);
+      lay_apart(results_, kChannelsTogether, rows * spec_.out_columns, channels_.out + y * spec_.out_row,
+                spec_.out_channel);
     }
   }
 

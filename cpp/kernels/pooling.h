@@ -9,6 +9,9 @@ namespace stator {
 struct PoolingSpec : WindowSpec {
   int64_t images = 1;  // each of one channel
   float count = 1.0f;  // what sums are divided by
+  // Of a window of two or three columns, where the input is read as it lies though results do not read neighbours in it: columns are neighbours, of
+  // which windows begin at each or at every other one. Else 0.
+  int64_t window_rows = 0, window_columns = 0;
 };
 
 // Addresses: input, offsets (int64), result, [scratch: group_floats for each part].

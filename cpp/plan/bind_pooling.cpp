@@ -74,6 +74,17 @@ bool place(PoolingSpec& spec, int64_t dims, const TensorMeta& to) {
   return true;
 }
 
+// Where the input is read as it lies all the same.
+void read_as_it_lies(const Windows& windows, PoolingSpec& spec) {
+  const Pair one{1, 1}, size = windows.size;
+  if (!spec.lays_out || windows.dilation != one || windows.stride[1] > 2 || windows.in_step[1] != 1 || size[0] < 2 ||
+      size[1] < 2 || size[1] > 3)
+    return;
+  spec.lays_out = false;
+  spec.window_rows = size[0];
+  spec.window_columns = size[1];
+}
+
 bool bind_pooling(Binding& binding, const Pooling& pooling, BoundKernel kernel, float around) {
   const Windows& windows = pooling.windows;
   PoolingSpec spec;
@@ -82,10 +93,12 @@ bool bind_pooling(Binding& binding, const Pooling& pooling, BoundKernel kernel, 
   spec.around = around;
   spec.count = static_cast<float>(windows.size[0] * windows.size[1]);
   describe(windows, spec);
+  const at::Tensor offsets = offsets_of(windows, spec);
+  read_as_it_lies(windows, spec);
   const double work = static_cast<double>(spec.images) * static_cast<double>(windows.positions() * spec.depth);
   spec.parts = std::min(spec.images, binding.parts(work * kElementNanoseconds));
   if (!place(spec, windows.dims, pooling.result)) return false;
-  std::vector<TensorView> reads{pooling.input, binding.keep(offsets_of(windows, spec))};
+  std::vector<TensorView> reads{pooling.input, binding.keep(offsets)};
   std::vector<TensorView> writes{binding.result(0, at::kFloat, pooling.result.sizes)};
   if (spec.lays_out) writes.push_back(binding.scratch(at::kFloat, {spec.parts * spec.group_floats}));
   binding.run_with(kernel, spec, std::move(reads), std::move(writes));

@@ -109,9 +109,15 @@ void convolve_tile(const ConvolutionSpec& spec, const Group& group, int64_t chan
                             tile, sums);
 }
 
-// All output channels of a block. Beyond the last element of the input there may be nothing to read.
+// Whether whole vectors can be read at a tile's positions: there may be nothing beyond the last element of the input.
+bool can_read_beyond(const ConvolutionSpec& spec, const Tile& tile) {
+  const int64_t end = (spec.out_rows - 1) * spec.row + spec.out_columns;
+  return spec.lays_out || tile.last == kWidth || tile.position + tile.count * kWidth <= end;
+}
+
+// All output channels of a block.
 void convolve_block(const ConvolutionSpec& spec, const Group& group, int64_t block, const Tile& tile) {
-  const bool whole = spec.lays_out || tile.last == kWidth;
+  const bool whole = can_read_beyond(spec, tile);
   with_vectors(tile, [&](auto vectors) {
     for_each_row<vectors.value>(block, spec.out_channels, [&](auto rows, int64_t channel) {
       whole ? convolve_tile<rows.value, vectors.value, false>(spec, group, channel, tile)

@@ -41,13 +41,15 @@ struct Tiling {
   }
 };
 
-// Rows one by one, or all as one with what lies between them, if that takes fewer vectors.
+// Rows one by one, or all as one with what lies between them, if that takes so few vectors less that cutting results into rows pays: the more, the
+// shorter sums are.
 inline Tiling tiling_of(const WindowSpec& spec) {
   const int64_t rows = spec.out_rows, columns = spec.out_columns;
   if (rows == 1 || (spec.row == columns && spec.out_row == columns)) return {1, rows * columns, 0, 0, true};
   const int64_t all = (rows - 1) * spec.row + columns;
   const int64_t one_by_one = rows * quotient_up(columns, kWidth), as_one = quotient_up(all, kWidth);
-  if (8 * as_one < 7 * one_by_one) return {1, all, 0, 0, false};
+  const int64_t part = spec.depth < 100 ? 8 : 16;
+  if (part * as_one < (part - 1) * one_by_one) return {1, all, 0, 0, false};
   return {rows, columns, spec.row, spec.out_row, true};
 }
 
@@ -144,6 +146,19 @@ class Between {
     return value;
 #endif
   }
+  // A number in place of all others; 0 where they are loaded.
+  STATOR_INLINE Lanes others(float number) const {
+    const Lanes all = all_lanes(number);
+#if defined(CPU_CAPABILITY_AVX512)
+    return _mm512_mask_mov_ps(all, mask_, Lanes{});
+#elif defined(CPU_CAPABILITY_AVX2)
+    return _mm256_andnot_ps(_mm256_castsi256_ps(mask_), all);
+#else
+    Lanes value = all;
+    for (int64_t i = begin_; i < end_; ++i) value[i] = 0;
+    return value;
+#endif
+  }
 
  private:
 #if defined(CPU_CAPABILITY_AVX512)
@@ -163,6 +178,17 @@ STATOR_INLINE Lanes every_other(Lanes low, Lanes high) {
   return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
 #else
   return __builtin_shufflevector(low, high, 0, 2, 4, 6);
+#endif
+}
+
+// The second and every other.
+STATOR_INLINE Lanes other_ones(Lanes low, Lanes high) {
+#if defined(CPU_CAPABILITY_AVX512)
+  return __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif defined(CPU_CAPABILITY_AVX2)
+  return __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(low, high, 1, 3, 5, 7);
 #endif
 }
 

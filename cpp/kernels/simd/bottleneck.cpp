@@ -26,7 +26,7 @@ constexpr int64_t kSliceChannels = kMostVectors * kWidth;
 constexpr int positions_at_once(int vectors) { return kWidth == 8 && vectors == 2 ? 6 : 12; }
 
 // Results of a row that are computed at once.
-constexpr int64_t kColumnsAtOnce = 8;
+constexpr int kColumnsAtOnce = 8;
 
 struct Bounds {
   float least, most;
@@ -109,39 +109,6 @@ void sum_up(const BottleneckSpec& spec, const Slice& slice, const Positions& pos
   });
 }
 
-template <int kVectors>
-void sum_up(const BottleneckSpec& spec, const Slice& slice, const Positions& positions, int64_t count) {
-  const auto of = [&](auto most) __attribute__((always_inline)) {
-    sum_up<kVectors, least(most.value, positions_at_once(kVectors))>(spec, slice, positions);
-  };
-  switch (count) {
-    case 1:
-      return of(Index<1>{});
-    case 2:
-      return of(Index<2>{});
-    case 3:
-      return of(Index<3>{});
-    case 4:
-      return of(Index<4>{});
-    case 5:
-      return of(Index<5>{});
-    case 6:
-      return of(Index<6>{});
-    case 7:
-      return of(Index<7>{});
-    case 8:
-      return of(Index<8>{});
-    case 9:
-      return of(Index<9>{});
-    case 10:
-      return of(Index<10>{});
-    case 11:
-      return of(Index<11>{});
-    default:
-      return of(Index<12>{});
-  }
-}
-
 STATOR_INLINE float* kept_row(const BottleneckSpec& spec, float* rows, int64_t row) {
   return rows + row % spec.kept_rows * spec.columns * kWidth;
 }
@@ -165,7 +132,9 @@ void make_rows(const BottleneckSpec& spec, const Slice& slice, int64_t first, in
       positions.places[p - at] = place;
       ++x;
     }
-    sum_up<kVectors>(spec, slice, positions, next - at);
+    with_count<positions_at_once(kVectors)>(next - at, [&](auto count) __attribute__((always_inline)) {
+      sum_up<kVectors, count.value>(spec, slice, positions);
+    });
     at = next;
   }
 }
@@ -204,34 +173,9 @@ void sum_row(const BottleneckSpec& spec, const WindowRows& windows, const float*
   const Bounds bounds(spec.second);
   for (int64_t i = 0, at = 0; i < tiles; ++i) {
     const int64_t next = (i + 1) * columns / tiles;
-    const auto of = [&](auto count) __attribute__((always_inline)) {
+    with_count<kColumnsAtOnce>(next - at, [&](auto count) __attribute__((always_inline)) {
       sum_windows<kSize, kStride, count.value>(windows, at, weights, bias, bounds, out + at * kWidth);
-    };
-    switch (next - at) {
-      case 1:
-        of(Index<1>{});
-        break;
-      case 2:
-        of(Index<2>{});
-        break;
-      case 3:
-        of(Index<3>{});
-        break;
-      case 4:
-        of(Index<4>{});
-        break;
-      case 5:
-        of(Index<5>{});
-        break;
-      case 6:
-        of(Index<6>{});
-        break;
-      case 7:
-        of(Index<7>{});
-        break;
-      default:
-        of(Index<8>{});
-    }
+    });
     at = next;
   }
 }

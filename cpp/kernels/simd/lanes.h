@@ -281,6 +281,15 @@ STATOR_INLINE void each(const F& f) {
   }
 }
 
+// f(Index<count>), of a count from 1 to kMost.
+template <int kMost, class F>
+STATOR_INLINE void with_count(int64_t count, const F& f) {
+  if constexpr (kMost > 1) {
+    if (count < kMost) return with_count<kMost - 1>(count, f);
+  }
+  f(Index<kMost>{});
+}
+
 STATOR_INLINE constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 STATOR_INLINE int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -10,7 +10,7 @@ extern const PositionsKernels positions_kernels;
 namespace {
 
 // Positions at two vectors of channels: as many sums as registers have room for. They fit into one vector.
-constexpr int64_t kMostPositions = kWidth == 16 ? 12 : kWidth == 8 ? 6 : 4;
+constexpr int kMostPositions = kWidth == 16 ? 12 : kWidth == 8 ? 6 : 4;
 constexpr int64_t kPair = 2 * kWidth;
 
 struct SummedGroup : Group {
@@ -84,36 +84,6 @@ void sum_up(const Terms& terms) {
   });
 }
 
-void sum_up(const Terms& terms, int64_t positions) {
-  const auto of = [&](auto count) __attribute__((always_inline)) { sum_up<least(count.value, kMostPositions)>(terms); };
-  switch (positions) {
-    case 1:
-      return of(Index<1>{});
-    case 2:
-      return of(Index<2>{});
-    case 3:
-      return of(Index<3>{});
-    case 4:
-      return of(Index<4>{});
-    case 5:
-      return of(Index<5>{});
-    case 6:
-      return of(Index<6>{});
-    case 7:
-      return of(Index<7>{});
-    case 8:
-      return of(Index<8>{});
-    case 9:
-      return of(Index<9>{});
-    case 10:
-      return of(Index<10>{});
-    case 11:
-      return of(Index<11>{});
-    default:
-      return of(Index<12>{});
-  }
-}
-
 // sums[position][channel] -> turned[channel][position]
 STATOR_INLINE void turn(const float* sums, int64_t positions, int64_t channels, float (&turned)[kTileFloats]) {
 #if defined(CPU_CAPABILITY_AVX2) || defined(CPU_CAPABILITY_AVX512)
@@ -161,7 +131,8 @@ void convolve_tile(const PositionsSpec& spec, const Group& group, const Neighbou
     for (int64_t pair = 0; pair < kPanelChannels; pair += kPair) {
       terms.weights = group.weights + (panel * spec.depth + block.depth.first) * kPanelChannels + pair;
       terms.sums = sums + pair;
-      sum_up(terms, tile.count);
+      with_count<kMostPositions>(tile.count,
+                                 [&](auto count) __attribute__((always_inline)) { sum_up<count.value>(terms); });
     }
     if (block.depth.last == spec.depth) finish(spec, group, tile, panel * kPanelChannels, sums);
   }

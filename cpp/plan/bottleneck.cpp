@@ -31,11 +31,13 @@ bool reads_all_of(const DepthwiseSpec& second, const ConvolutionSpec& first) {
 
 bool is_without_gaps(const ConvolutionSpec& spec) { return spec.out_rows == 1 || spec.out_row == spec.out_columns; }
 
-// Vectors of sixteen are filled well enough by rows of the second one's, where these are not read at every other column. How wide and how large
-// windows are was measured.
-bool pays(const DepthwiseSpec& second, int64_t lanes) {
-  constexpr int64_t kNarrow = 7, kSmall = 3;
-  return lanes == 8 || second.stride > 1 || second.out_columns <= kNarrow || second.size > kSmall;
+// Vectors of sixteen are filled well enough by rows of the second one's, where these are not read at every other column. With vectors of eight there
+// are fewer positions at once, and what they are summed up from must stay in the first level cache. Limits were measured.
+bool pays(const BottleneckSpec& spec, int64_t lanes) {
+  constexpr int64_t kNarrow = 7, kSmall = 3, kDeepest = 120;
+  const DepthwiseSpec& second = spec.second;
+  if (lanes == 8) return spec.first.depth <= kDeepest;
+  return second.stride > 1 || second.out_columns <= kNarrow || second.size > kSmall;
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ std::optional<BottleneckSpec> bottleneck_of(const SignatureStep& first, const Si
   if (made.images != 1 || made.groups != 1 || made.has_addend || made.lays_out || made.turned ||
       !reads_all_of(spec->second, made) || second.reads[0].offset != 0 || spec->second.turned ||
       made.out_channels % kernel.lanes != 0 || !is_without_gaps(made) || !is_without_gaps(spec->second) ||
-      !pays(spec->second, kernel.lanes))
+      !pays(*spec, kernel.lanes))
     return std::nullopt;
   const int64_t slices = (made.out_channels + kernel.vectors * kernel.lanes - 1) / (kernel.vectors * kernel.lanes);
   spec->parts = std::min(std::max(made.parts, spec->second.parts), slices);

@@ -42,8 +42,8 @@ struct Slice {
   const float* next_weights;  // of the slice that is computed after this one
   const float *window_weights, *window_bias;
   float* out;
-  float *rows, *results,
-      *windows;  // rows between the two, results and the second one's weights; vectors of channels one behind the other
+  // Rows between the two, results, and the second one's weights, each with vectors of channels one behind the other.
+  float *rows, *results, *windows;
 };
 
 // The first ---------------------------------------------------------------------------------------------------------------

@@ -22,14 +22,15 @@ struct BottleneckSpec {
 };
 
 // Addresses: input, weights as ConvolutionKernels or PositionsKernels have them, offsets (int64), [bias,] the second one's weights
-// [channels][size][size], [its bias,] result, scratch of part_floats for each
-// part.
+// [channels][size][size], [its bias,] result,
+// scratch of part_floats for each part.
 struct BottleneckKernels {
   BoundKernel convolve;  // NULL: there is none
   int64_t lanes;         // of a vector: channels are a multiple of them
   int64_t vectors;       // that are taken at once
 };
 
+// How much of what is between the two is made and kept at once, and so how much scratch it takes. first, second and parts must be set.
 inline void set_rows(BottleneckSpec& spec, const BottleneckKernels& kernels) {
   // Tiles of positions are filled well by so many.
   constexpr int64_t kFewestPositions = 48, kResults = 128;

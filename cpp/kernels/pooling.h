@@ -14,7 +14,7 @@ struct PoolingSpec : WindowSpec {
   int64_t window_rows = 0, window_columns = 0;
 };
 
-// Addresses: input, offsets (int64), result, [scratch: group_floats for each part].
+// Addresses: input, offsets (int64; not read where the input is as it lies), result, [scratch: group_floats for each part].
 struct PoolingKernels {
   BoundKernel largest, mean;
 };

@@ -188,10 +188,18 @@ bool bind_depthwise(Binding& binding, const Convolution& conv) {
 int64_t vector_width() { return kernels().matmul->panel / 2; }
 int64_t in_vectors(int64_t count) { return quotient_up(count, vector_width()) * vector_width(); }
 
-// The same, but that a last position is computed on its own (simd/position_alone.h).
-int64_t in_vectors_or_alone(int64_t positions) {
-  const bool alone =
-      vector_width() == kConvolutionBlock && positions > vector_width() && positions % vector_width() == 1;
+// From so many output channels on, elements are better put side by side once than read where they are for each block of channels.
+bool suits_panels(const Convolution& conv) {
+  constexpr int64_t kFewestToPackFor = 64, kFewestPositions = 8;
+  return conv.out_channels / conv.groups >= kFewestToPackFor && conv.positions() >= kFewestPositions;
+}
+
+// What positions take in vectors, where a last one may be computed on its own (simd/position_alone.h): of points, and beside some vectors, or elements
+// take too long to be put side by side.
+int64_t in_vectors_or_alone(const Convolution& conv) {
+  const int64_t positions = conv.positions(), width = vector_width();
+  const bool alone = suits_panels(conv) && conv.size == Pair{1, 1} && width == kConvolutionBlock &&
+                     positions > 2 * width && positions % width == 1;
   return alone ? positions : in_vectors(positions);
 }
 
@@ -211,7 +219,7 @@ bool suits_positions(const Convolution& conv) {
   const bool points = conv.size == Pair{1, 1}, strided = conv.stride != Pair{1, 1};
   const bool one_row = conv.out[0] == 1 || conv.out[1] == 1 || (points && !strided && !conv.has_something_before());
   if ((one_row ? conv.positions() : conv.out[1]) < kFewestNeighbours) return false;
-  return 5 * in_vectors_or_alone(conv.positions()) >= 6 * conv.positions() || (strided && !points);
+  return 5 * in_vectors_or_alone(conv) >= 6 * conv.positions() || (strided && !points);
 }
 
 // By Winograd's way -------------------------------------------------------------------------------------------------------
@@ -325,16 +333,12 @@ TensorView blocks_of(Binding& binding, const at::Tensor& weights, const Convolut
   });
 }
 
-// From so many output channels on, elements are better put side by side once than read where they are for each block of channels.
-constexpr int64_t kFewestToPackFor = 64;
-constexpr int64_t kFewestPositions = 8;
-
 bool bind_channels(Binding& binding, const Convolution& conv) {
   ConvolutionSpec spec;
   describe_groups(conv, spec);
   describe(conv, spec);
   spec.parts = binding.parts(conv.multiplications() * kMultiplicationNanoseconds);
-  spec.packs = spec.out_channels >= kFewestToPackFor && conv.positions() >= kFewestPositions;
+  spec.packs = suits_panels(conv);
   place(spec, conv.dims, conv.result);
   run(binding, conv, kernels().convolution->convolve, spec,
       {conv.input, blocks_of(binding, *conv.weights, spec, kConvolutionBlock), binding.keep(offsets_of(conv, spec))},

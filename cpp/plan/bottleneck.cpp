@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/dispatch.h"
+#include "kernels/positions.h"
 
 namespace stator {
 namespace {

@@ -15,20 +15,26 @@ size_t SignatureTable::find_other(const RunValues& values) {
   return use(found->second);
 }
 
+// Where memory is lacking it throws before anything refers to the signature.
 size_t SignatureTable::insert(const InputSignature& signature) {
-  size_t place = entries_.size();
-  if (place < limit_) {
+  entries_.reserve(limit_);
+  const size_t place = entries_.size() < limit_ ? entries_.size() : longest_unused(), hash = signature.hash();
+  places_[hash] = place;
+  if (place == entries_.size()) {
     entries_.push_back({&signature, 0});
   } else {
-    const auto oldest = std::min_element(entries_.begin(), entries_.end(),
-                                         [](const Entry& a, const Entry& b) { return a.last_used < b.last_used; });
-    place = static_cast<size_t>(oldest - entries_.begin());
-    const auto known = places_.find(oldest->signature->hash());
-    if (known != places_.end() && known->second == place) places_.erase(known);
-    oldest->signature = &signature;
+    const size_t known = entries_[place].signature->hash();
+    const auto found = places_.find(known);
+    if (known != hash && found != places_.end() && found->second == place) places_.erase(found);
+    entries_[place].signature = &signature;
   }
-  places_[signature.hash()] = place;
   return use(place);
+}
+
+size_t SignatureTable::longest_unused() const {
+  const auto oldest = std::min_element(entries_.begin(), entries_.end(),
+                                       [](const Entry& a, const Entry& b) { return a.last_used < b.last_used; });
+  return static_cast<size_t>(oldest - entries_.begin());
 }
 
 void SignatureTable::clear() {

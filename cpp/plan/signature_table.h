@@ -33,6 +33,7 @@ class SignatureTable {
   };
   size_t find_other(const RunValues& values);
   size_t use(size_t place);
+  size_t longest_unused() const;
 
   const size_t limit_;
   std::vector<Entry> entries_;

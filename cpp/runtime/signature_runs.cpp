@@ -63,6 +63,7 @@ BoundFrame* SignatureRuns::kept(const RunValues& values) {
 
 BoundFrame& SignatureRuns::keep(std::shared_ptr<const SignaturePlan> plan) {
   auto frame = std::make_unique<BoundFrame>(std::move(plan), frame_);
+  frames_.reserve(kMostFrames);  // or the table could be left with a signature that is gone
   const size_t place = table_.insert(frame->plan().signature);
   if (place == frames_.size()) frames_.emplace_back();
   frames_[place] = std::move(frame);

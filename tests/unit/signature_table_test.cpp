@@ -42,6 +42,13 @@ TEST(SignatureTable, gives_away_the_place_of_the_longest_unused) {
   EXPECT_EQ(0U, table.find(known[0].values));
   EXPECT_EQ(2U, table.find(known[2].values));
   EXPECT_EQ(1U, table.find(known[3].values));
+  for (int64_t length = 4; length < 40; ++length) {
+    known.push_back({{at::empty({length})}});
+    EXPECT_EQ(SignatureTable::kNone, table.find(known.back().values));
+    table.insert(known.back().signature);
+  }
+  for (size_t i = 0; i < known.size(); ++i)
+    EXPECT_EQ(i + 3 >= known.size(), table.find(known[i].values) != SignatureTable::kNone) << i;
 }
 
 TEST(SignatureTable, tells_apart_what_decides_shapes) {

@@ -83,8 +83,7 @@ struct Inside {
   STATOR_INLINE Lanes load_column(const float* row, X x) const {
     if constexpr (kStride == 1) return load(row + first + x.value);
     const float* from = row + first + x.value / 2 * 2;
-    const Lanes low = load(from), high = load(from + kWidth);
-    return x.value % 2 == 0 ? every_other(low, high) : other_ones(low, high);
+    return every_other<X::value % 2>(load(from), load(from + kWidth));
   }
 };
 

@@ -170,25 +170,17 @@ class Between {
 #endif
 };
 
-// The first and every other element of two vectors.
+// The first and every other element of two vectors, or the second and every other.
+template <int kFirst = 0>
 STATOR_INLINE Lanes every_other(Lanes low, Lanes high) {
+  constexpr int k = kFirst;
 #if defined(CPU_CAPABILITY_AVX512)
-  return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return __builtin_shufflevector(low, high, k, k + 2, k + 4, k + 6, k + 8, k + 10, k + 12, k + 14, k + 16, k + 18,
+                                 k + 20, k + 22, k + 24, k + 26, k + 28, k + 30);
 #elif defined(CPU_CAPABILITY_AVX2)
-  return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
+  return __builtin_shufflevector(low, high, k, k + 2, k + 4, k + 6, k + 8, k + 10, k + 12, k + 14);
 #else
-  return __builtin_shufflevector(low, high, 0, 2, 4, 6);
-#endif
-}
-
-// The second and every other.
-STATOR_INLINE Lanes other_ones(Lanes low, Lanes high) {
-#if defined(CPU_CAPABILITY_AVX512)
-  return __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-#elif defined(CPU_CAPABILITY_AVX2)
-  return __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
-#else
-  return __builtin_shufflevector(low, high, 1, 3, 5, 7);
+  return __builtin_shufflevector(low, high, k, k + 2, k + 4, k + 6);
 #endif
 }
 
